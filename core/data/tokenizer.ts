@@ -1,0 +1,25 @@
+export interface ChatMessage {
+  role: string;
+  content: string | readonly Record<string, unknown>[] | null;
+  [field: string]: unknown;
+}
+
+export interface ChatTemplateOptions {
+  addGenerationPrompt?: boolean;
+  tools?: readonly Record<string, unknown>[];
+  /** `data.apply_chat_template_kwargs`: further template variables. */
+  [variable: string]: unknown;
+}
+
+/** A tokenizer with its chat template, loaded from a model folder (`tokenizer.json`, `tokenizer_config.json`). */
+export interface Tokenizer {
+  readonly vocabSize: number;
+  readonly padTokenId: number;
+  readonly eosTokenId: number;
+  /** The chat template's source, if the folder has one. */
+  readonly chatTemplate: string | undefined;
+  encode(text: string, options?: { addSpecialTokens?: boolean }): Int32Array;
+  decode(ids: ArrayLike<number>, options?: { skipSpecialTokens?: boolean }): string;
+  renderChat(messages: readonly ChatMessage[], options?: ChatTemplateOptions): string;
+  encodeChat(messages: readonly ChatMessage[], options?: ChatTemplateOptions): Int32Array;
+}

@@ -1,0 +1,46 @@
+import type { ClassEntry } from "../registry/entry.ts";
+import type { WeightMap } from "./training-engine.ts";
+
+export interface SamplingParams {
+  /** 0 is greedy. */
+  temperature: number;
+  /** −1: off. */
+  top_k: number;
+  /** 1: off. */
+  top_p: number;
+  max_tokens: number;
+  stop_token_ids: readonly number[];
+  ignore_eos?: boolean;
+  /** Same seed and prompt, same answer, whatever else is in the batch. */
+  seed: number;
+}
+
+export interface Generation {
+  /** Sampled ids, the stop token included. */
+  ids: Int32Array;
+  /** log-prob of each sampled id under the sampling distribution's temperature (no top-k/top-p renormalisation); same length as `ids`. */
+  logprobs: Float32Array;
+  stopReason: "stop" | "length" | "abort";
+  /** Number of `updateWeights` calls before this answer was sampled. */
+  weightVersion: number;
+}
+
+/** Samples from the model: tokens in, tokens out. Requests that arrive together are batched by the engine. */
+export interface RolloutEngine {
+  generate(promptIds: Int32Array, sampling: SamplingParams, options?: { signal?: AbortSignal; sticky?: string }): Promise<Generation>;
+  /** Replaces the weights; answers under way finish with the old ones. */
+  updateWeights(weights: WeightMap): Promise<void>;
+  readonly weightVersion: number;
+  /** Gives memory back (`weights`, `kv_cache`) until `wake`. */
+  sleep(tags: readonly string[]): Promise<void>;
+  wake(tags: readonly string[]): Promise<void>;
+  /** Ends every request under way with `stopReason: "abort"`. */
+  abort(): Promise<void>;
+  dispose(): void;
+}
+
+declare module "../registry/entry.ts" {
+  interface EntryOf {
+    rollout: ClassEntry<RolloutEngine>;
+  }
+}

@@ -1,0 +1,34 @@
+import type { DataProto } from "../batch/data-proto.ts";
+import type { ClassEntry } from "../registry/entry.ts";
+
+/** Result for one sample. A failure is never a silent zero: it is `unscored`, with the reason. */
+export type SampleReward =
+  | { score: number; extra: Record<string, number | string | boolean | null> }
+  | { unscored: string; extra: Record<string, number | string | boolean | null> };
+
+/** Scores a batch that holds `responses`, `response_mask` and the dataset's columns; one result a row, in order. */
+export interface RewardManager {
+  score(batch: DataProto, options: { validate: boolean; signal?: AbortSignal }): Promise<SampleReward[]>;
+}
+
+/** What a score function (`custom_reward_function`, or a `reward_score` entry) receives; named arguments only. */
+export interface ScoreInput {
+  data_source: string;
+  solution_str: string;
+  ground_truth: unknown;
+  extra_info: Record<string, unknown>;
+  /** Aborts when the run ends or the sample's deadline passes. */
+  signal?: AbortSignal;
+  /** `custom_reward_function.reward_kwargs`. */
+  [kwarg: string]: unknown;
+}
+
+/** A number, or an object with `score` and further parts, each numeric one of which becomes a metric. */
+export type ScoreResult = number | boolean | ({ score: number } & Record<string, unknown>);
+export type ScoreFunction = (input: ScoreInput) => ScoreResult | Promise<ScoreResult>;
+
+declare module "../registry/entry.ts" {
+  interface EntryOf {
+    reward_manager: ClassEntry<RewardManager>;
+  }
+}

@@ -1,0 +1,21 @@
+import type { EntryMeta } from "../registry/entry.ts";
+
+export interface BackendOptions {
+  threads: number;
+}
+
+/** A tfjs backend: how it is set up, and whether it can be here. */
+export interface TensorBackend extends EntryMeta {
+  /** Name under which tfjs knows it. */
+  readonly tfjsName: string;
+  /** Undefined when usable, else why not and what to do. */
+  unavailable(): Promise<string | undefined>;
+  /** Registers and selects it; idempotent. */
+  activate(options: BackendOptions): Promise<void>;
+}
+
+declare module "../registry/entry.ts" {
+  interface EntryOf {
+    tensor_backend: TensorBackend;
+  }
+}
