@@ -1,0 +1,2 @@
+export type * from "./agent-loop.ts";
+export type * from "./trajectory.ts";

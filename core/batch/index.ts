@@ -1,0 +1,1 @@
+export { NdArray, type DType } from "./nd-array.ts";

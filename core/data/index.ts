@@ -1,0 +1,2 @@
+export type * from "./dataset.ts";
+export type * from "./tokenizer.ts";

@@ -1,0 +1,2 @@
+export type * from "./rollout-engine.ts";
+export type * from "./training-engine.ts";

@@ -1,0 +1,39 @@
+/** Three projects: `unit` (sources, no build needed), `e2e` (the built command line), `dist` (the packed package). */
+const common = {
+  testEnvironment: "node",
+  extensionsToTreatAsEsm: [".ts"],
+  transform: {
+    "^.+\\.ts$": [
+      "@swc/jest",
+      {
+        jsc: {
+          parser: { syntax: "typescript", decorators: true },
+          transform: { legacyDecorator: true },
+          target: "es2022",
+        },
+        module: { type: "es6" },
+      },
+    ],
+  },
+  moduleNameMapper: {
+    "^verl$": "<rootDir>/core/index.ts",
+    "^verl/plugins$": "<rootDir>/plugins/index.ts",
+    "^verl/testing$": "<rootDir>/core/testing/index.ts",
+  },
+  modulePathIgnorePatterns: ["<rootDir>/dist", "<rootDir>/runs"],
+};
+
+const project = (name, testMatch, testPathIgnorePatterns = []) => ({
+  ...common,
+  displayName: name,
+  testMatch: testMatch.map((pattern) => `<rootDir>/${pattern}`),
+  testPathIgnorePatterns: ["/node_modules/", "/fixtures/", ...testPathIgnorePatterns],
+});
+
+export default {
+  projects: [
+    project("unit", ["test/**/*.test.ts"], ["<rootDir>/test/(e2e|dist|bench)/"]),
+    project("e2e", ["test/e2e/**/*.test.ts"]),
+    project("dist", ["test/dist/**/*.test.ts"]),
+  ],
+};
