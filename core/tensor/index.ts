@@ -1,2 +1,2 @@
-export type { Rng } from "./rng.ts";
+export { createRng, type Rng } from "./rng.ts";
 export type { BackendOptions, TensorBackend } from "./tensor-backend.ts";
