@@ -9,6 +9,44 @@ interface CodeEntry {
 
 /** Every code that the project raises, sorted. A meta-test keeps this table, the docs and the raising code in step. */
 export const ERROR_CODES = {
+  VERL_AGENT_LOOP_FAILED: {
+    blame: "host",
+    when: "A whole step's generation failed: no prompt had an answer after all retries.",
+  },
+  VERL_AGENT_TRAJECTORY: {
+    blame: "plugin",
+    when: "An agent loop returned a trajectory whose tokens, log-probs and masks do not belong together.",
+  },
+  VERL_DATA_CHAT_TEMPLATE: {
+    blame: "user",
+    when: "A chat template is missing, does not parse, or refuses the messages of a row.",
+  },
+  VERL_DATA_COLUMN_MISSING: { blame: "user", when: "A dataset file lacks a column that the run reads." },
+  VERL_DATA_COLUMN_TYPE: {
+    blame: "user",
+    when: "A column of a dataset file holds a value of another type than the run reads.",
+  },
+  VERL_DATA_EMPTY: {
+    blame: "user",
+    when: "A dataset has no rows, or none is left after filtering, or fewer than one batch.",
+  },
+  VERL_DATA_FILE_CORRUPT: { blame: "user", when: "A dataset file cannot be parsed as what its name says it is." },
+  VERL_DATA_FILE_FORMAT: { blame: "user", when: "A dataset file has an extension that no reader exists for." },
+  VERL_DATA_FILE_MISSING: { blame: "user", when: "A dataset file does not exist or cannot be opened." },
+  VERL_DATA_LOADER_STATE: {
+    blame: "user",
+    when: "A saved position of the data loader does not fit the dataset that should resume from it.",
+  },
+  VERL_DATA_PROMPT_TOO_LONG: {
+    blame: "user",
+    when: "A prompt or conversation is longer than its limit, and `truncation` is `error`.",
+  },
+  VERL_DATA_TEMPLATE_DRIFT: {
+    blame: "user",
+    when: "A chat template rewrites earlier messages when one is added, so no token can be given to one message.",
+  },
+  VERL_DATA_TOKENIZER: { blame: "user", when: "The tokenizer files of a model folder are missing or cannot be read." },
+  VERL_DATA_UNENCODABLE: { blame: "user", when: "A text holds a character that the tokenizer has no token for." },
   VERL_ENGINE_BATCH: {
     blame: "host",
     when: "A batch handed to an engine lacks a field, or holds token ids or masks that the model cannot read.",
@@ -26,6 +64,22 @@ export const ERROR_CODES = {
   VERL_MODEL_WEIGHTS: {
     blame: "user",
     when: "Weights do not fit the model: a name is missing or unknown, or a shape differs.",
+  },
+  VERL_REWARD_FUNCTION_EXPORT: {
+    blame: "user",
+    when: "A reward file does not export a function of the configured name.",
+  },
+  VERL_REWARD_FUNCTION_FILE: {
+    blame: "user",
+    when: "The file of `custom_reward_function.path` is missing or does not load.",
+  },
+  VERL_REWARD_NO_FUNCTION: {
+    blame: "user",
+    when: "No score function is configured and none is registered for a row's data source.",
+  },
+  VERL_REWARD_UNSCORED: {
+    blame: "user",
+    when: "A larger share of a batch than `reward_model.max_unscored_fraction` has no score.",
   },
   VERL_RNG_STATE: { blame: "user", when: "A saved state of a random stream is not four 32-bit integers." },
   VERL_ROLLOUT_REQUEST: {
