@@ -1,1 +1,1 @@
-export {};
+export type { PpoConfig, SchemaName, SftConfig } from "./schema/index.ts";

@@ -1,0 +1,16 @@
+import { choice, section, text, texts } from "./field.ts";
+
+/** Keys of ours at the root of every config. */
+export const host = {
+  plugins: texts("Plugins to load: package names, or paths of .ts or .js files.", [], {
+    "x-departure": "Not in verl.",
+  }),
+  tensor_backend: text("Key of the `tensor_backend` registry; null: the best that runs here.", null, {
+    "x-departure": "Not in verl.",
+  }),
+  controller: section("How the trainer calls its workers.", {
+    transport: choice("`inline`: in the trainer's own thread.", "inline", ["inline"], {
+      "x-departure": "Not in verl, where it is always Ray.",
+    }),
+  }),
+};

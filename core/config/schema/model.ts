@@ -1,0 +1,23 @@
+import { flag, freeMap, orNull, section, text } from "./field.ts";
+
+/** A model folder in the Hugging Face layout, as actor, critic and SFT name it. */
+export function model(
+  path: string,
+  tokenizerPath: string | null,
+  departure = "verl's default is a path of its authors' own cluster.",
+) {
+  return section("The model.", {
+    path: text(
+      "Model folder: config.json, tokenizer.json and, unless it starts from random, model.safetensors.",
+      path,
+      {
+        "x-departure": departure,
+      },
+    ),
+    hf_config_path: text("Folder of config.json when it is another one.", null),
+    tokenizer_path: orNull(text("Folder of the tokenizer when it is another one.", tokenizerPath)),
+    custom_chat_template: text("Jinja template that replaces the tokenizer's.", null),
+    override_config: freeMap("Keys that replace those of config.json."),
+    enable_gradient_checkpointing: flag("Recompute activations in the backward pass to save memory.", true),
+  });
+}

@@ -1,0 +1,15 @@
+import { flag, freeMap, integer, section, text } from "./field.ts";
+
+export const rewardModel = section("How answers are scored.", {
+  enable: flag("Score by a served reward model.", false),
+  reward_manager: text("Key of the `reward_manager` registry.", "naive"),
+  reward_kwargs: freeMap("Options of the reward manager, checked by its own schema."),
+  launch_reward_fn_async: flag("Score while old log-probs are computed.", false),
+  num_workers: integer("Answers scored at once.", 1, { minimum: 1 }),
+});
+
+export const customRewardFunction = section("A score function of your own.", {
+  path: text("A .ts or .js file; null: the score function registered for the row's `data_source`.", null),
+  name: text("Name of the exported function.", "compute_score"),
+  reward_kwargs: freeMap("Further named arguments of each call; they win over the call's own."),
+});
