@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { xoroshiro128plus, xoroshiro128plusFromState } from "pure-rand/generator/xoroshiro128plus";
+import { xoroshiro128plusFromState } from "pure-rand/generator/xoroshiro128plus";
 import { VerlError } from "../errors/verl-error.ts";
 
 /** A seeded stream of random numbers. Streams are named, independent, and resume from `state()`. */
@@ -21,7 +21,7 @@ export interface Rng {
   restore(state: readonly number[]): void;
 }
 
-type Generator = ReturnType<typeof xoroshiro128plus>;
+type Generator = ReturnType<typeof xoroshiro128plusFromState>;
 
 const U32 = 2 ** 32;
 const U24 = 2 ** 24;
