@@ -17,6 +17,46 @@ export const ERROR_CODES = {
     blame: "plugin",
     when: "An agent loop returned a trajectory whose tokens, log-probs and masks do not belong together.",
   },
+  VERL_BATCH_ARROW: {
+    blame: "host",
+    when: "Bytes are not an Arrow stream that holds a batch, or a batch holds a value that Arrow and JSON have no place for.",
+  },
+  VERL_BATCH_BALANCE: {
+    blame: "user",
+    when: "Rows cannot be spread as asked: fewer rows than parts, or one row longer than the token limit.",
+  },
+  VERL_BATCH_CONFLICT: { blame: "plugin", when: "Two batches hold different values under one key." },
+  VERL_BATCH_FIELD_MISSING: {
+    blame: "plugin",
+    when: "A batch lacks a field, column or metaInfo key that was asked for.",
+  },
+  VERL_BATCH_FIELD_TYPE: { blame: "plugin", when: "A batch field has another element type than is needed." },
+  VERL_BATCH_INDEX: {
+    blame: "plugin",
+    when: "A row number lies outside the batch, or an order does not name each row once.",
+  },
+  VERL_BATCH_SHAPE: { blame: "plugin", when: "Arrays or batches do not fit together: extents or row counts differ." },
+  VERL_BATCH_SPLIT: { blame: "plugin", when: "A batch cannot be cut, folded or repeated by the number given." },
+  VERL_CHECKPOINT_CORRUPT: {
+    blame: "user",
+    when: "A file of a checkpoint is missing or differs from the hash in the checkpoint's manifest.",
+  },
+  VERL_CHECKPOINT_FORMAT: {
+    blame: "user",
+    when: "A checkpoint was written by a newer version of the package, in a format that this one cannot read.",
+  },
+  VERL_CHECKPOINT_MISSING: {
+    blame: "user",
+    when: "The checkpoint to resume from does not exist or was never completed.",
+  },
+  VERL_CHECKPOINT_STATE: {
+    blame: "plugin",
+    when: "A state handed to the checkpoint cannot be kept as JSON or arrays without loss.",
+  },
+  VERL_CHECKPOINT_WRITE: {
+    blame: "user",
+    when: "A checkpoint could not be written: a full disk, a size limit, a missing permission.",
+  },
   VERL_DATA_CHAT_TEMPLATE: {
     blame: "user",
     when: "A chat template is missing, does not parse, or refuses the messages of a row.",
@@ -47,6 +87,10 @@ export const ERROR_CODES = {
   },
   VERL_DATA_TOKENIZER: { blame: "user", when: "The tokenizer files of a model folder are missing or cannot be read." },
   VERL_DATA_UNENCODABLE: { blame: "user", when: "A text holds a character that the tokenizer has no token for." },
+  VERL_DISPATCH_ARGUMENTS: {
+    blame: "plugin",
+    when: "A worker group was called with arguments that its dispatch mode cannot spread over the ranks.",
+  },
   VERL_ENGINE_BATCH: {
     blame: "host",
     when: "A batch handed to an engine lacks a field, or holds token ids or masks that the model cannot read.",
@@ -57,6 +101,10 @@ export const ERROR_CODES = {
   },
   VERL_ENGINE_STATE: { blame: "user", when: "A saved engine state does not fit the model that should resume from it." },
   VERL_INTERNAL: { blame: "host", when: "An invariant of the host broke; please report it." },
+  VERL_METRIC_REDUCTION: {
+    blame: "plugin",
+    when: "One metric was added twice in a step with two different reductions.",
+  },
   VERL_MODEL_CONFIG: {
     blame: "user",
     when: "A model's config.json misses a field, or holds a value or an architecture that the embedded engine does not have.",
@@ -65,6 +113,7 @@ export const ERROR_CODES = {
     blame: "user",
     when: "Weights do not fit the model: a name is missing or unknown, or a shape differs.",
   },
+  VERL_REPORT_RUN: { blame: "user", when: "The directory given to `verl report` holds no metrics of a run." },
   VERL_REWARD_FUNCTION_EXPORT: {
     blame: "user",
     when: "A reward file does not export a function of the configured name.",
@@ -89,6 +138,22 @@ export const ERROR_CODES = {
   VERL_SAFETENSORS_FORMAT: {
     blame: "user",
     when: "A safetensors file is cut short, or its header contradicts its size.",
+  },
+  VERL_VALIDATION_INFOS: {
+    blame: "host",
+    when: "Validation results do not have one value a sample for every variable.",
+  },
+  VERL_WORKER_FAILED: {
+    blame: "host",
+    when: "A worker threw while it ran a call of its group; the message names rank and method.",
+  },
+  VERL_WORKER_METHOD_TAKEN: {
+    blame: "plugin",
+    when: "A registered worker method has a name that every worker group uses itself.",
+  },
+  VERL_WORKER_METHOD_UNKNOWN: {
+    blame: "plugin",
+    when: "A worker group was asked for a method that its class does not register.",
   },
 } as const satisfies Record<string, CodeEntry>;
 
