@@ -1,0 +1,191 @@
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { DataProto } from "../../core/batch/data-proto.ts";
+import { NdArray } from "../../core/batch/nd-array.ts";
+import { register } from "../../core/controller/register.ts";
+import { Worker, type WorkerContext } from "../../core/controller/worker.ts";
+import { WorkerGroup } from "../../core/controller/worker-group.ts";
+import { VerlError } from "../../core/errors/index.ts";
+import { loadPlugin } from "./load-dispatch-modes.ts";
+
+beforeAll(loadPlugin);
+
+class Probe extends Worker {
+  static disposed = 0;
+  readonly log: string[] = [];
+
+  constructor(
+    context: WorkerContext,
+    private readonly factor: number,
+  ) {
+    super(context);
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async where(word: string): Promise<string> {
+    return `${word} ${this.rank}/${this.worldSize} x${this.factor}`;
+  }
+
+  @register({ dispatchMode: "DP_COMPUTE_PROTO" })
+  async scale(batch: DataProto, by: { offset: number }): Promise<DataProto> {
+    const ids = batch.batch.get("ids") as NdArray<"int32">;
+    const data = ids.data.map((value) => value * this.factor + by.offset);
+    return DataProto.fromSingleDict({
+      ids: new NdArray("int32", ids.shape, data),
+      rank: NdArray.zeros("int32", [batch.length]),
+    });
+  }
+
+  @register({ dispatchMode: "DP_COMPUTE" })
+  async take(one: number[]): Promise<unknown> {
+    return [this.rank, one];
+  }
+
+  @register()
+  async plain(value: unknown): Promise<unknown> {
+    return value;
+  }
+
+  @register({ dispatchMode: "RANK_ZERO" })
+  async first(): Promise<number> {
+    return this.rank;
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL", executeMode: "RANK_ZERO" })
+  async alone(): Promise<number> {
+    return this.rank;
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async slow(name: string, milliseconds: number): Promise<string[]> {
+    await new Promise((resolve) => setTimeout(resolve, milliseconds));
+    this.log.push(name);
+    return this.log;
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL", blocking: false })
+  async beside(name: string): Promise<void> {
+    this.log.push(name);
+    return Promise.resolve();
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async broken(): Promise<void> {
+    if (this.rank === 1) throw new RangeError("no such layer");
+    return Promise.resolve();
+  }
+
+  override dispose(): void {
+    Probe.disposed++;
+  }
+}
+
+class Loud extends Probe {
+  override async where(word: string): Promise<string> {
+    return super.where(word.toUpperCase());
+  }
+
+  @register({ dispatchMode: "RANK_ZERO" })
+  override async plain(value: unknown): Promise<unknown> {
+    return [value];
+  }
+}
+
+const ids = (values: readonly number[]) =>
+  DataProto.fromSingleDict({ ids: new NdArray("int32", [values.length, 1], Int32Array.from(values)) });
+
+describe("a worker group", () => {
+  it("constructs each rank with its place and the caller's arguments", async () => {
+    const group = await WorkerGroup.create(Probe, [3], { worldSize: 2 });
+    expect(await group.where("at")).toEqual(["at 0/2 x3", "at 1/2 x3"]);
+  });
+
+  it("gives back a batch row for row, whatever the batch size and the number of ranks", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: -9, max: 9 }), { maxLength: 13 }),
+        fc.integer({ min: 1, max: 5 }),
+        async (values, worldSize) => {
+          const group = await WorkerGroup.create(Probe, [2], { worldSize });
+          const result = await group.scale(ids(values), { offset: 1 });
+          expect([...(result.batch.get("ids") as NdArray<"int32">).data]).toEqual(values.map((value) => value * 2 + 1));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("hands each rank its own element under DP_COMPUTE and refuses lists of another length", async () => {
+    const group = await WorkerGroup.create(Probe, [1], { worldSize: 2 });
+    expect(await group.call("take", [[7], [8]])).toEqual([
+      [0, [7]],
+      [1, [8]],
+    ]);
+    await expect(group.call("take", [[7]])).rejects.toThrow("a list of 1");
+  });
+
+  it("passes arguments on under ALL_TO_ALL: laid out for the ranks, or the same for all", async () => {
+    const group = await WorkerGroup.create(Probe, [1], { worldSize: 2 });
+    expect(await group.plain(["a", "b"])).toEqual(["a", "b"]);
+    expect(await group.plain("same")).toEqual(["same", "same"]);
+  });
+
+  it("runs the first rank alone by dispatch mode and by execute mode", async () => {
+    const group = await WorkerGroup.create(Probe, [1], { worldSize: 3 });
+    expect(await group.first()).toEqual([0]);
+    expect(await group.alone()).toEqual([0]);
+  });
+
+  it("keeps blocking calls in order and lets others run beside them", async () => {
+    const group = await WorkerGroup.create(Probe, [1]);
+    const calls = [group.slow("first", 20), group.slow("second", 0), group.beside("beside")];
+    await Promise.all(calls);
+    expect(await group.slow("last", 0)).toEqual([["beside", "first", "second", "last"]]);
+  });
+
+  it("goes on after a failed call, and names rank and method of the failure", async () => {
+    const group = await WorkerGroup.create(Probe, [1], { worldSize: 2, name: "actor" });
+    const error: unknown = await group.broken().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(VerlError);
+    expect((error as VerlError).code).toBe("VERL_WORKER_FAILED");
+    expect((error as VerlError).message).toBe("Rank 1 of actor failed in broken: no such layer");
+    expect((error as VerlError).cause).toBeInstanceOf(RangeError);
+    expect(await group.first()).toEqual([0]);
+  });
+
+  it("refuses batches of different lengths and calls without a batch", async () => {
+    const group = await WorkerGroup.create(Probe, [1], { worldSize: 2 });
+    await expect(group.call("scale", ids([1]), ids([1, 2]))).rejects.toThrow("batches of 1 and 2 rows");
+    await expect(group.call("scale", 3)).rejects.toThrow("no batch");
+  });
+
+  it("lists what is registered when asked for something that is not", async () => {
+    const group = await WorkerGroup.create(Probe, [1]);
+    const error = (await group.call("wher").catch((reason: unknown) => reason)) as VerlError;
+    expect(error.code).toBe("VERL_WORKER_METHOD_UNKNOWN");
+    expect(error.hint).toContain("where");
+  });
+
+  it("inherits marks, and lets an override set its own", async () => {
+    const group = await WorkerGroup.create(Loud, [1], { worldSize: 2 });
+    expect(await group.where("at")).toEqual(["AT 0/2 x1", "AT 1/2 x1"]);
+    expect(await group.plain("x")).toEqual([["x"]]);
+  });
+
+  it("refuses a method under a name that every group has", async () => {
+    class Clash extends Worker {
+      @register()
+      async call(): Promise<void> {
+        return Promise.resolve();
+      }
+    }
+    await expect(WorkerGroup.create(Clash, [])).rejects.toThrow('has a "call" of its own');
+  });
+
+  it("disposes every worker once", async () => {
+    Probe.disposed = 0;
+    const group = await WorkerGroup.create(Probe, [1], { worldSize: 3 });
+    await group.dispose();
+    expect(Probe.disposed).toBe(3);
+  });
+});
