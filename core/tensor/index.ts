@@ -1,2 +1,3 @@
 export { createRng, type Rng } from "./rng.ts";
+export { readSafetensors, safetensorsChunks, type SafetensorsFile, type StoredArray } from "./safetensors.ts";
 export type { BackendOptions, TensorBackend } from "./tensor-backend.ts";

@@ -1,1 +1,3 @@
 export type * from "./tracker.ts";
+export * from "./checkpoint/index.ts";
+export * from "./metrics/index.ts";
