@@ -1,2 +1,12 @@
-export type * from "./dataset.ts";
-export type * from "./tokenizer.ts";
+export { ChatTemplate } from "./chat-template.ts";
+export { collatePrompts, type CollateOptions } from "./collate.ts";
+export { asMessages, asObject, asString, requireColumn, wrongType, type RowOrigin } from "./columns.ts";
+export * from "./dataset.ts";
+export { DataLoader, type DataLoaderOptions, type LoadedBatch, type LoaderState } from "./loader.ts";
+export { loadTokenizer, type LoadTokenizerOptions } from "./load-tokenizer.ts";
+export { parseLosslessJson } from "./lossless-json.ts";
+export { padLeft, type PaddedPrompts } from "./padding.ts";
+export { readParquet, writeParquet, type ParquetType, type Row } from "./parquet.ts";
+export { readRows } from "./read-rows.ts";
+export type { ChatMessage, ChatTemplateOptions, Tokenizer } from "./tokenizer.ts";
+export { truncateIds } from "./truncate.ts";

@@ -1,0 +1,194 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Tokenizer as HubTokenizer } from "@huggingface/tokenizers";
+import { VerlError } from "../errors/verl-error.ts";
+import { ChatTemplate } from "./chat-template.ts";
+import { expandPath } from "./expand-path.ts";
+import type { ChatMessage, ChatTemplateOptions, Tokenizer } from "./tokenizer.ts";
+
+export interface LoadTokenizerOptions {
+  /** Replaces the folder's chat template (`actor_rollout_ref.model.custom_chat_template`). */
+  chatTemplate?: string | null;
+}
+
+type TokenizerConfig = Record<string, unknown>;
+
+/**
+ * Loads the tokenizer of a model folder in the Hugging Face layout: `tokenizer.json`, `tokenizer_config.json`, and the chat template
+ * from `chat_template.jinja` or else from the config. A folder without pad token pads with its end token, which masks make harmless.
+ * @throws VerlError VERL_DATA_TOKENIZER, VERL_DATA_CHAT_TEMPLATE
+ */
+export async function loadTokenizer(path: string, options: LoadTokenizerOptions = {}): Promise<Tokenizer> {
+  const folder = expandPath(path);
+  const tokenizerFile = join(folder, "tokenizer.json");
+  const configFile = join(folder, "tokenizer_config.json");
+  const definition = parseObject(tokenizerFile, await readText(tokenizerFile));
+  const config = parseObject(configFile, await readText(configFile));
+  let hub: HubTokenizer;
+  try {
+    hub = new HubTokenizer(
+      { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null, added_tokens: [], ...definition },
+      config,
+    );
+  } catch (cause) {
+    throw invalid(tokenizerFile, `tokenizer.json cannot be used: ${(cause as Error).message}`, cause);
+  }
+  return new FolderTokenizer(
+    hub,
+    config,
+    configFile,
+    await findTemplate(folder, config, options.chatTemplate ?? undefined),
+  );
+}
+
+class FolderTokenizer implements Tokenizer {
+  readonly vocabSize: number;
+  readonly padTokenId: number;
+  readonly eosTokenId: number;
+  private readonly special: ReadonlySet<number>;
+  private readonly template: ChatTemplate | undefined;
+  private readonly cleanUp: boolean;
+
+  constructor(
+    private readonly hub: HubTokenizer,
+    config: TokenizerConfig,
+    private readonly configFile: string,
+    template: { source: string; file: string } | undefined,
+  ) {
+    this.vocabSize = Math.max(...hub.get_vocab().values()) + 1;
+    const eos = this.tokenId(config, "eos_token");
+    if (eos === undefined)
+      throw invalid(configFile, "tokenizer_config.json names no eos_token, so no answer could end");
+    this.eosTokenId = eos;
+    this.padTokenId = this.tokenId(config, "pad_token") ?? eos;
+    const special = [...hub.get_added_tokens_decoder().values()]
+      .filter((token) => token.special)
+      .map((token) => token.id);
+    this.special = new Set([...special, this.eosTokenId, this.padTokenId]);
+    this.cleanUp = config.clean_up_tokenization_spaces === true;
+    this.template = template && new ChatTemplate(template.source, specialTokenNames(config), template.file);
+  }
+
+  get chatTemplate(): string | undefined {
+    return this.template?.source;
+  }
+
+  encode(text: string, { addSpecialTokens = true }: { addSpecialTokens?: boolean } = {}): Int32Array {
+    const { ids, tokens }: { ids: number[]; tokens: string[] } = this.hub.encode(text, {
+      add_special_tokens: addSpecialTokens,
+    });
+    // The package's types say otherwise, but a token outside the vocabulary of a model without unknown token has no id.
+    const unknown = (ids as (number | undefined)[]).findIndex((id) => id === undefined);
+    if (unknown >= 0) {
+      throw new VerlError(
+        "VERL_DATA_UNENCODABLE",
+        `The tokenizer has no token for ${JSON.stringify(tokens[unknown])} in ${excerpt(text)}.`,
+        {
+          location: { file: this.configFile },
+          hint: "Remove the character from the data, or use a tokenizer with an unknown token or byte fallback.",
+        },
+      );
+    }
+    return Int32Array.from(ids);
+  }
+
+  decode(ids: ArrayLike<number>, { skipSpecialTokens = false }: { skipSpecialTokens?: boolean } = {}): string {
+    // The package looks each special token up in a list; a set keeps long answers linear.
+    const kept = Array.from(ids).filter((id) => !(skipSpecialTokens && this.special.has(id)));
+    // The package refuses an empty list.
+    return kept.length === 0 ? "" : this.hub.decode(kept, { clean_up_tokenization_spaces: this.cleanUp });
+  }
+
+  renderChat(messages: readonly ChatMessage[], options?: ChatTemplateOptions): string {
+    if (this.template === undefined) {
+      throw new VerlError(
+        "VERL_DATA_CHAT_TEMPLATE",
+        "The tokenizer has no chat template, so messages cannot become a prompt.",
+        {
+          location: { file: this.configFile },
+          hint: "Add chat_template to tokenizer_config.json, a chat_template.jinja, or set actor_rollout_ref.model.custom_chat_template.",
+        },
+      );
+    }
+    return this.template.render(messages, options);
+  }
+
+  encodeChat(messages: readonly ChatMessage[], options?: ChatTemplateOptions): Int32Array {
+    // The template writes the special tokens itself.
+    return this.encode(this.renderChat(messages, options), { addSpecialTokens: false });
+  }
+
+  private tokenId(config: TokenizerConfig, name: string): number | undefined {
+    const token = tokenText(config[name]);
+    if (token === undefined) return undefined;
+    const id = this.hub.token_to_id(token);
+    if (id === undefined)
+      throw invalid(this.configFile, `${name} is ${JSON.stringify(token)}, which is not in the vocabulary`);
+    return id;
+  }
+}
+
+async function findTemplate(
+  folder: string,
+  config: TokenizerConfig,
+  custom: string | undefined,
+): Promise<{ source: string; file: string } | undefined> {
+  const configFile = join(folder, "tokenizer_config.json");
+  if (custom !== undefined) return { source: custom, file: "actor_rollout_ref.model.custom_chat_template" };
+  const ownFile = join(folder, "chat_template.jinja");
+  const own = await readFile(ownFile, "utf8").catch(() => undefined);
+  if (own !== undefined) return { source: own, file: ownFile };
+  const given = config.chat_template;
+  if (typeof given === "string") return { source: given, file: configFile };
+  if (!Array.isArray(given)) return undefined;
+  const named = given as { name?: string; template?: string }[];
+  const source = (named.find((entry) => entry.name === "default") ?? named[0])?.template;
+  return source === undefined ? undefined : { source, file: configFile };
+}
+
+function specialTokenNames(config: TokenizerConfig): Record<string, string> {
+  const names = ["bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token"];
+  return Object.fromEntries(
+    names.flatMap((name) => [tokenText(config[name])].flatMap((text) => (text === undefined ? [] : [[name, text]]))),
+  );
+}
+
+/** A special token is its text, or an object with the text as `content`. */
+function tokenText(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  if (typeof value === "object" && value !== null && "content" in value && typeof value.content === "string")
+    return value.content;
+  return undefined;
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (cause) {
+    throw invalid(file, `the tokenizer file is missing or cannot be read (${(cause as Error).message})`, cause);
+  }
+}
+
+function parseObject(file: string, text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw invalid(file, `the tokenizer file is no JSON (${(cause as Error).message})`, cause);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw invalid(file, "the tokenizer file holds no JSON object");
+  return value as Record<string, unknown>;
+}
+
+function invalid(file: string, what: string, cause?: unknown): VerlError {
+  return new VerlError("VERL_DATA_TOKENIZER", `Cannot load the tokenizer: ${what}.`, {
+    location: { file },
+    cause,
+    hint: "actor_rollout_ref.model.path (or tokenizer_path) names a folder with tokenizer.json and tokenizer_config.json.",
+  });
+}
+
+function excerpt(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+}
