@@ -1,5 +1,6 @@
 import type { RolloutEngine, SamplingParams } from "../engine/rollout-engine.ts";
 import type { ClassEntry } from "../registry/entry.ts";
+import { classRegistrar, type ClassRegistrar } from "../registry/register.ts";
 import type { ChatMessage } from "../data/tokenizer.ts";
 import type { Trajectory } from "./trajectory.ts";
 
@@ -24,9 +25,16 @@ export interface AgentContext {
   metric(name: string, value: number): void;
 }
 
-/** Drives one conversation to its end. */
-export interface AgentLoop {
-  run(sample: AgentSample, ctx: AgentContext): Promise<Trajectory>;
+/**
+ * Drives one conversation to its end.
+ *
+ *     @AgentLoop.register("my_loop", { description: "…" })
+ *     class MyLoop extends AgentLoop { … }
+ */
+export abstract class AgentLoop {
+  static readonly register: ClassRegistrar<"agent_loop"> = classRegistrar("agent_loop");
+
+  abstract run(sample: AgentSample, ctx: AgentContext): Promise<Trajectory>;
 }
 
 declare module "../registry/entry.ts" {

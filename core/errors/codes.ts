@@ -100,7 +100,22 @@ export const ERROR_CODES = {
     when: "A loss or one of its inputs became NaN or infinite; the weights were left as they were.",
   },
   VERL_ENGINE_STATE: { blame: "user", when: "A saved engine state does not fit the model that should resume from it." },
+  VERL_ENTRY_META_INVALID: {
+    blame: "plugin",
+    when: "An entry lacks its description or a function of its kind, or misspells a field.",
+  },
+  VERL_ENTRY_SCHEMA_INVALID: {
+    blame: "plugin",
+    when: "An entry's options schema does not compile as JSON Schema draft-07 or breaks the rules for it.",
+  },
+  VERL_FIELD_MISSING: { blame: "user", when: "A chosen entry requires a batch field that the run will not have." },
+  VERL_INJECT_FAILED: { blame: "plugin", when: "The constructor of an extension class threw." },
+  VERL_INJECT_UNRESOLVED: {
+    blame: "plugin",
+    when: "A constructor parameter of an extension class has no `@inject`, or asks for a value that the run does not have.",
+  },
   VERL_INTERNAL: { blame: "host", when: "An invariant of the host broke; please report it." },
+  VERL_KIND_UNKNOWN: { blame: "user", when: "A name is not one of the extension kinds." },
   VERL_METRIC_REDUCTION: {
     blame: "plugin",
     when: "One metric was added twice in a step with two different reductions.",
@@ -112,6 +127,28 @@ export const ERROR_CODES = {
   VERL_MODEL_WEIGHTS: {
     blame: "user",
     when: "Weights do not fit the model: a name is missing or unknown, or a shape differs.",
+  },
+  VERL_OPTIONS_INVALID: { blame: "user", when: "Options of a chosen entry do not satisfy that entry's own schema." },
+  VERL_PLUGIN_API_MISMATCH: { blame: "user", when: "A plugin was written for another version of this package." },
+  VERL_PLUGIN_EXPORT: {
+    blame: "plugin",
+    when: "A loaded module neither exports a plugin by default nor registers anything.",
+  },
+  VERL_PLUGIN_IMPORT: { blame: "plugin", when: "The module of a plugin threw while it was imported." },
+  VERL_PLUGIN_META: {
+    blame: "plugin",
+    when: "A plugin's definition lacks a field, holds one of a wrong type, or has one that does not exist.",
+  },
+  VERL_PLUGIN_NOT_FOUND: { blame: "user", when: "A package or file listed under `plugins:` does not exist." },
+  VERL_REGISTRY_FROZEN: { blame: "plugin", when: "An entry was registered while a run was under way." },
+  VERL_REGISTRY_KEY_INVALID: {
+    blame: "plugin",
+    when: "An entry was registered under a name that is not a well-formed key.",
+  },
+  VERL_REGISTRY_KEY_TAKEN: { blame: "plugin", when: "Two different entries were registered under one key." },
+  VERL_REGISTRY_KEY_UNKNOWN: {
+    blame: "user",
+    when: "A config value or argument names an entry that nothing has registered.",
   },
   VERL_REPORT_RUN: { blame: "user", when: "The directory given to `verl report` holds no metrics of a run." },
   VERL_REWARD_FUNCTION_EXPORT: {

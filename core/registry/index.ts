@@ -1,2 +1,45 @@
+export { inject } from "./container.ts";
+export { definePlugin, isPlugin, provide, type Plugin, type PluginDefinition, type Provided } from "./define-plugin.ts";
 export type { ClassEntry, EntryMeta, EntryOf, Injectable } from "./entry.ts";
-export { KINDS, type Kind, type KindInfo } from "./kinds.ts";
+export { KIND_NAMES, KINDS, kindInfo, type Kind, type KindInfo } from "./kinds.ts";
+export { createLogger, type Logger, type LoggerOptions } from "./logger.ts";
+export type { MetricsSink } from "./metrics-sink.ts";
+export { nearest } from "./nearest.ts";
+export { resolveOptions, type LocateOption, type OptionProblem } from "./options.ts";
+export {
+  classRegistrar,
+  registerAdvEst,
+  registerDataset,
+  registerDispatch,
+  registerEngine,
+  registerKlPenalty,
+  registerLossAgg,
+  registerPolicyLoss,
+  registerRewardScore,
+  registerRollout,
+  registerSampler,
+  registerTensorBackend,
+  registerTracker,
+  type ClassKind,
+  type ClassMeta,
+  type ClassRegistrar,
+  type InstanceOf,
+} from "./register.ts";
+export { freezeRegistries, registries, type Entry, type Registries } from "./registries.ts";
+export type { Registry, RegisterOptions } from "./registry.ts";
+export { checkRequires, type FieldSuppliers } from "./requires.ts";
+export { createRunContainer, type CreateOptions, type RunContainer } from "./run-container.ts";
+export type { LoadedPlugin, Registration } from "./store.ts";
+export {
+  ABORT_SIGNAL,
+  CONFIG,
+  LOGGER,
+  METRICS,
+  OPTIONS,
+  RNG,
+  ROLLOUT,
+  TOKENIZER,
+  type Token,
+  type TokenValues,
+} from "./tokens.ts";
+export { VERSION } from "./version.ts";

@@ -2,35 +2,70 @@
 export interface KindInfo {
   /** The kind's name in sentences. */
   readonly title: string;
+  /** Functions that every entry must have. */
+  readonly members: readonly string[];
   /** Config path whose value is a key of this kind; absent where keys are named elsewhere (tools YAML, dataset rows). */
   readonly selectedBy?: string;
   /** Config path of the options that the chosen entry's `optionsSchema` validates. */
   readonly optionsAt?: string;
+  /** True where one section holds the options of every entry of the kind, as verl's `policy_loss` does: those of the others lie idle. */
+  readonly sharedOptions?: boolean;
 }
 
 /** The extension kinds, one registry each. */
 export const KINDS = {
-  adv_estimator: { title: "advantage estimator", selectedBy: "algorithm.adv_estimator", optionsAt: "algorithm.adv_kwargs" },
+  adv_estimator: {
+    title: "advantage estimator",
+    members: ["compute"],
+    selectedBy: "algorithm.adv_estimator",
+    optionsAt: "algorithm.adv_kwargs",
+  },
   policy_loss: {
     title: "policy loss",
+    members: ["compute"],
     selectedBy: "actor_rollout_ref.actor.policy_loss.loss_mode",
     optionsAt: "actor_rollout_ref.actor.policy_loss",
+    sharedOptions: true,
   },
-  loss_agg: { title: "loss aggregation mode", selectedBy: "actor_rollout_ref.actor.loss_agg_mode" },
-  kl_penalty: { title: "KL estimator", selectedBy: "algorithm.kl_penalty" },
-  reward_manager: { title: "reward manager", selectedBy: "reward_model.reward_manager", optionsAt: "reward_model.reward_kwargs" },
-  reward_score: { title: "score function" },
-  tool_parser: { title: "tool parser", selectedBy: "actor_rollout_ref.rollout.multi_turn.format" },
-  tool: { title: "tool" },
-  interaction: { title: "interaction" },
-  agent_loop: { title: "agent loop", selectedBy: "actor_rollout_ref.rollout.agent.default_agent_loop" },
-  dispatch: { title: "dispatch mode" },
-  engine: { title: "training engine", selectedBy: "actor_rollout_ref.actor.strategy" },
-  rollout: { title: "rollout engine", selectedBy: "actor_rollout_ref.rollout.name", optionsAt: "actor_rollout_ref.rollout.engine_kwargs" },
-  tracker: { title: "tracker", selectedBy: "trainer.logger" },
-  dataset: { title: "dataset", selectedBy: "data.dataset" },
-  sampler: { title: "sampler", selectedBy: "data.sampler.name" },
-  tensor_backend: { title: "tensor backend", selectedBy: "tensor_backend" },
+  loss_agg: {
+    title: "loss aggregation mode",
+    members: ["aggregate"],
+    selectedBy: "actor_rollout_ref.actor.loss_agg_mode",
+  },
+  kl_penalty: { title: "KL estimator", members: ["compute"], selectedBy: "algorithm.kl_penalty" },
+  reward_manager: {
+    title: "reward manager",
+    members: ["create"],
+    selectedBy: "reward_model.reward_manager",
+    optionsAt: "reward_model.reward_kwargs",
+  },
+  reward_score: { title: "score function", members: ["score"] },
+  tool_parser: { title: "tool parser", members: ["create"], selectedBy: "actor_rollout_ref.rollout.multi_turn.format" },
+  tool: { title: "tool", members: ["create"] },
+  interaction: { title: "interaction", members: ["create"] },
+  agent_loop: {
+    title: "agent loop",
+    members: ["create"],
+    selectedBy: "actor_rollout_ref.rollout.agent.default_agent_loop",
+  },
+  dispatch: { title: "dispatch mode", members: ["dispatch", "collect"] },
+  engine: { title: "training engine", members: ["create"], selectedBy: "actor_rollout_ref.actor.strategy" },
+  rollout: {
+    title: "rollout engine",
+    members: ["create"],
+    selectedBy: "actor_rollout_ref.rollout.name",
+    optionsAt: "actor_rollout_ref.rollout.engine_kwargs",
+  },
+  tracker: { title: "tracker", members: ["create"], selectedBy: "trainer.logger" },
+  dataset: { title: "dataset", members: ["create"], selectedBy: "data.dataset" },
+  sampler: { title: "sampler", members: ["create"], selectedBy: "data.sampler.name" },
+  tensor_backend: { title: "tensor backend", members: ["unavailable", "activate"], selectedBy: "tensor_backend" },
 } as const satisfies Record<string, KindInfo>;
 
 export type Kind = keyof typeof KINDS;
+
+/** Every kind, in the order of the table. */
+export const KIND_NAMES = Object.keys(KINDS) as readonly Kind[];
+
+/** The facts of one kind, under the table's common type. */
+export const kindInfo = (kind: Kind): KindInfo => KINDS[kind];

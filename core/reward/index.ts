@@ -1,1 +1,1 @@
-export type * from "./reward-manager.ts";
+export * from "./reward-manager.ts";

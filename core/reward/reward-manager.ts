@@ -1,14 +1,22 @@
 import type { DataProto } from "../batch/data-proto.ts";
-import type { ClassEntry } from "../registry/entry.ts";
+import type { ClassEntry, EntryMeta } from "../registry/entry.ts";
+import { classRegistrar, type ClassRegistrar } from "../registry/register.ts";
 
 /** Result for one sample. A failure is never a silent zero: it is `unscored`, with the reason. */
 export type SampleReward =
   | { score: number; extra: Record<string, number | string | boolean | null> }
   | { unscored: string; extra: Record<string, number | string | boolean | null> };
 
-/** Scores a batch that holds `responses`, `response_mask` and the dataset's columns; one result a row, in order. */
-export interface RewardManager {
-  score(batch: DataProto, options: { validate: boolean; signal?: AbortSignal }): Promise<SampleReward[]>;
+/**
+ * Scores a batch that holds `responses`, `response_mask` and the dataset's columns; one result a row, in order.
+ *
+ *     @RewardManager.register("my_manager", { description: "…" })
+ *     class MyManager extends RewardManager { … }
+ */
+export abstract class RewardManager {
+  static readonly register: ClassRegistrar<"reward_manager"> = classRegistrar("reward_manager");
+
+  abstract score(batch: DataProto, options: { validate: boolean; signal?: AbortSignal }): Promise<SampleReward[]>;
 }
 
 /** What a score function (`custom_reward_function`, or a `reward_score` entry) receives; named arguments only. */
@@ -27,8 +35,14 @@ export interface ScoreInput {
 export type ScoreResult = number | boolean | ({ score: number } & Record<string, unknown>);
 export type ScoreFunction = (input: ScoreInput) => ScoreResult | Promise<ScoreResult>;
 
+/** A score function for the rows of one `data_source`, which is its key. */
+export interface RewardScore extends EntryMeta {
+  readonly score: ScoreFunction;
+}
+
 declare module "../registry/entry.ts" {
   interface EntryOf {
+    reward_score: RewardScore;
     reward_manager: ClassEntry<RewardManager>;
   }
 }

@@ -1,0 +1,64 @@
+import type { JSONSchema7 } from "json-schema";
+import type { ClassEntry } from "../registry/entry.ts";
+import { classRegistrar, type ClassRegistrar } from "../registry/register.ts";
+
+/** A tool as the chat template sees it, in OpenAI's form. */
+export interface ToolSchema {
+  type: "function";
+  function: { name: string; description?: string; parameters: JSONSchema7; strict?: boolean };
+}
+
+export interface ToolContext {
+  /** Aborts at the tool's deadline and when the sample ends. */
+  signal: AbortSignal;
+  /** The dataset row that is being answered. */
+  row: Readonly<Record<string, unknown>>;
+  metric(name: string, value: number): void;
+}
+
+export interface ToolResult {
+  /** What the model is told: text, or parts of a structured message. */
+  content: string | readonly Record<string, unknown>[];
+  /** Reward of this call, where the tool gives one. */
+  reward?: number;
+}
+
+/**
+ * Something that the model may call. One object serves all samples; what belongs to one sample lives under the id that `create` gave.
+ *
+ *     @Tool.register("calculator", { description: "…" })
+ *     class Calculator extends Tool { … }
+ */
+export abstract class Tool {
+  static readonly register: ClassRegistrar<"tool"> = classRegistrar("tool");
+
+  abstract readonly schema: ToolSchema;
+
+  /**
+   * Opens an instance for one sample.
+   * @param kwargs The row's `tools_kwargs[name].create_kwargs`.
+   * @returns An id for the other methods. Default: a random one, and nothing to open.
+   */
+  create(_kwargs: Readonly<Record<string, unknown>>, _ctx: ToolContext): Promise<string> {
+    return Promise.resolve(globalThis.crypto.randomUUID());
+  }
+
+  /** Runs one call. A throw is told to the model as a tool message. */
+  abstract execute(instance: string, args: Readonly<Record<string, unknown>>, ctx: ToolContext): Promise<ToolResult>;
+
+  /** Reward of everything that the instance did. Default: 0. */
+  calcReward(_instance: string): Promise<number> {
+    return Promise.resolve(0);
+  }
+
+  /** Closes the instance; called whatever happened. Default: nothing. */
+  release(_instance: string): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+declare module "../registry/entry.ts" {
+  interface EntryOf {
+    tool: ClassEntry<Tool>;
+  }
+}

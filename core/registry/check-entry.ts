@@ -1,0 +1,68 @@
+import { VerlError } from "../errors/index.ts";
+import type { EntryMeta } from "./entry.ts";
+import { kindInfo, type Kind } from "./kinds.ts";
+import { nearest, quotedAlternatives } from "./nearest.ts";
+import { schemaFaults } from "./options-schema.ts";
+
+const META = ["description", "paper", "aliases", "requires", "optionsSchema", "metrics", "departures"] as const;
+
+const isText = (value: unknown): boolean => typeof value === "string" && value.trim() !== "";
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isTable = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every(isText);
+
+const RULES: Record<
+  Exclude<(typeof META)[number], "description" | "optionsSchema">,
+  [test: (value: unknown) => boolean, want: string]
+> = {
+  paper: [isText, "a non-empty string"],
+  aliases: [isTexts, "an array of keys"],
+  requires: [isTexts, "an array of batch fields"],
+  metrics: [isTable, "an object of metric name → meaning"],
+  departures: [isTexts, "an array of sentences"],
+};
+
+/** @throws VERL_ENTRY_META_INVALID, naming the plugin, when an entry lacks or misspells what `EntryMeta` asks. */
+export function checkEntry(kind: Kind, key: string, entry: unknown, source: string): asserts entry is EntryMeta {
+  const fault = entryFault(kind, entry);
+  if (fault === undefined) return;
+  throw new VerlError("VERL_ENTRY_META_INVALID", `The ${kindInfo(kind).title} "${key}" of ${source} ${fault}.`, {
+    hint: `This is for the author of ${source} to mend.`,
+    location: { plugin: source },
+    details: { kind, key },
+  });
+}
+
+function entryFault(kind: Kind, entry: unknown): string | undefined {
+  if (typeof entry !== "object" || entry === null) return `is ${entry === null ? "null" : typeof entry}, not an object`;
+  const fields = entry as Readonly<Record<string, unknown>>;
+  if (!isText(fields["description"])) return "has no `description`; one sentence is asked";
+  for (const [name, [test, want]] of Object.entries(RULES)) {
+    if (fields[name] !== undefined && !test(fields[name])) return `has \`${name}\` that is not ${want}`;
+  }
+  const { members } = kindInfo(kind);
+  const missing = members.find((name) => typeof fields[name] !== "function");
+  if (missing !== undefined) return `has no function \`${missing}\``;
+  for (const name of Object.keys(fields)) {
+    if ([...META, ...members].includes(name)) continue;
+    const [meant] = nearest(name, META, 1);
+    if (meant !== undefined) return `has \`${name}\`; did you mean ${quotedAlternatives([meant])}`;
+  }
+  return undefined;
+}
+
+/** @throws VERL_ENTRY_SCHEMA_INVALID, naming the plugin, when `optionsSchema` does not compile or breaks the rules of `EntryMeta`. */
+export function checkSchema(kind: Kind, key: string, entry: EntryMeta, source: string): void {
+  if (entry.optionsSchema === undefined) return;
+  const faults = schemaFaults(entry.optionsSchema);
+  if (faults.length === 0) return;
+  throw new VerlError(
+    "VERL_ENTRY_SCHEMA_INVALID",
+    `The options schema of the ${kindInfo(kind).title} "${key}" of ${source} is not valid: ${faults.join("; ")}.`,
+    {
+      hint: `This is for the author of ${source} to mend.`,
+      location: { plugin: source },
+      details: { kind, key, faults },
+    },
+  );
+}

@@ -1,0 +1,75 @@
+import { VerlError, type ErrorLocation } from "../errors/index.ts";
+import { kindInfo, KIND_NAMES, type Kind } from "./kinds.ts";
+import { ECOSYSTEM, RENAMED } from "./known-keys.ts";
+import { nearest, quotedAlternatives } from "./nearest.ts";
+import { kindStore } from "./store.ts";
+
+const LISTED = 20;
+
+/** What to do about a key that nothing is registered under: the first rung of the ladder that holds, then what there is. */
+export function unknownKey(kind: Kind, key: string, location?: ErrorLocation): VerlError {
+  const { title, selectedBy } = kindInfo(kind);
+  const suggestion = renamed(kind, key) ?? otherKind(kind, key) ?? near(kind, key) ?? installable(kind, key);
+  return new VerlError("VERL_REGISTRY_KEY_UNKNOWN", `No ${title} is registered as "${key}".`, {
+    hint: [suggestion?.text, available(kind)].filter(Boolean).join("\n"),
+    location: { path: selectedBy, ...location },
+    details: { kind, key, nearest: suggestion?.names ?? [], available: keysOf(kind) },
+  });
+}
+
+interface Suggestion {
+  text: string;
+  /** Keys of this kind that may have been meant. */
+  names: string[];
+}
+
+const keysOf = (kind: Kind): string[] => [...kindStore(kind).byKey.keys()].sort();
+
+function renamed(kind: Kind, key: string): Suggestion | undefined {
+  const now = RENAMED[kind]?.[key];
+  return now === undefined ? undefined : { text: `It was renamed: write "${now}".`, names: [now] };
+}
+
+function otherKind(kind: Kind, key: string): Suggestion | undefined {
+  for (const other of KIND_NAMES) {
+    const { byKey, keyOfAlias } = kindStore(other);
+    if (other === kind || !(byKey.has(key) || keyOfAlias.has(key))) continue;
+    const { title, selectedBy } = kindInfo(other);
+    const question = selectedBy === undefined ? "" : ` Did you mean \`${selectedBy}: ${key}\`?`;
+    return { text: `"${key}" is ${article(title)}, not ${article(kindInfo(kind).title)}.${question}`, names: [] };
+  }
+  return undefined;
+}
+
+function near(kind: Kind, key: string): Suggestion | undefined {
+  const { byKey, keyOfAlias } = kindStore(kind);
+  const names = nearest(key, [...byKey.keys(), ...keyOfAlias.keys()]);
+  return names.length === 0 ? undefined : { text: `Did you mean ${quotedAlternatives(names)}?`, names };
+}
+
+function installable(kind: Kind, key: string): Suggestion | undefined {
+  const provider = ECOSYSTEM[kind]?.[key];
+  if (provider === undefined) return undefined;
+  return {
+    text: `The package ${provider} provides it: run \`npm install ${provider}\` and add \`${provider}\` to \`plugins:\`.`,
+    names: [],
+  };
+}
+
+/** `Available: gae, grpo (verl@0.1.0); dapo (verl-plugin-dapo@1.2.0).` */
+function available(kind: Kind): string {
+  const keys = keysOf(kind);
+  if (keys.length === 0)
+    return `No ${kindInfo(kind).title} is registered at all; is the plugin that brings it listed under \`plugins:\`?`;
+  const bySource = new Map<string, string[]>();
+  for (const key of keys.slice(0, LISTED)) {
+    const { source } = kindStore(kind).byKey.get(key)!;
+    bySource.set(source, [...(bySource.get(source) ?? []), key]);
+  }
+  const groups = [...bySource].map(([source, own]) => `${own.join(", ")} (${source})`).join("; ");
+  const more = keys.length > LISTED ? `; and ${keys.length - LISTED} more, run \`verl list ${kind}\`` : "";
+  return `Available: ${groups}${more}.`;
+}
+
+/** "an advantage estimator", "a policy loss". */
+const article = (title: string): string => `${/^[aeiou]/i.test(title) ? "an" : "a"} ${title}`;
