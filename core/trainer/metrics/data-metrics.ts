@@ -1,64 +1,41 @@
-import type { NdArray } from "../../batch/nd-array.ts";
-
-/** Batch fields that the data metrics read; matrices are rows × response length unless said otherwise. */
-export interface DataMetricsInput {
-  /** rows × (prompt length + response length). */
-  attention_mask: NdArray;
-  /** 1 where the model wrote the token. */
-  response_mask: NdArray;
-  token_level_scores: NdArray<"float32">;
-  token_level_rewards: NdArray<"float32">;
-  advantages: NdArray<"float32">;
-  returns: NdArray<"float32">;
-  /** Present when a critic runs. */
-  values?: NdArray<"float32">;
-  /** 1 for padding rows, which count nowhere. */
-  padding?: Uint8Array;
-  /** 1 for rows without a score, which count in no score. */
-  unscored?: Uint8Array;
-  /** One a row. */
-  num_turns?: ArrayLike<number>;
-  tool_call_counts?: ArrayLike<number>;
-}
+import type { DataProto } from "../../batch/data-proto.ts";
 
 /**
- * verl's metrics of a step's data. Rows with an empty response are aborted: they count in `response/aborted_ratio` and in no score.
+ * verl's metrics of a step's data, from the fields `attention_mask`, `response_mask`, `token_level_scores`, `token_level_rewards`, `advantages`,
+ * `returns` and, where they exist, `values`, `unscored` (1: the row counts in no score), `__num_turns__` and `tool_call_counts`.
+ * Rows with an empty response are aborted: they count in `response/aborted_ratio` and in no score. Padding rows count nowhere.
  * A group of metrics without a single value is left out.
  */
-export function computeDataMetrics(input: DataMetricsInput): Record<string, number> {
-  const [rows, width] = input.response_mask.shape as [number, number];
-  const promptWidth = input.attention_mask.shape[1]! - width;
-  const scores: number[] = [];
-  const rewards: number[] = [];
-  const promptLengths: number[] = [];
-  const responseLengths: number[] = [];
-  const live: number[] = [];
-  for (let row = 0; row < rows; row++) {
-    if (input.padding?.[row]) continue;
-    live.push(row);
-    const start = row * (promptWidth + width);
-    const responseLength = sum(input.attention_mask.data, start + promptWidth, start + promptWidth + width);
-    promptLengths.push(sum(input.attention_mask.data, start, start + promptWidth));
-    responseLengths.push(responseLength);
-    if (responseLength === 0 || input.unscored?.[row]) continue;
-    scores.push(sum(input.token_level_scores.data, row * width, (row + 1) * width));
-    rewards.push(sum(input.token_level_rewards.data, row * width, (row + 1) * width));
-  }
-  const finished = responseLengths.filter((length) => length > 0);
-  const pick = (field: NdArray<"float32">) => selected(field.data, input.response_mask.data, live, width);
-  const returns = pick(input.returns);
+export function computeDataMetrics(batch: DataProto): Record<string, number> {
+  const mask = batch.tensor("response_mask");
+  const attention = batch.tensor("attention_mask");
+  const width = mask.shape[1]!;
+  const total = attention.shape[1]!;
+  const rows = [...batch.validRows()];
+  const lengths = rows.map((row) => sum(attention.data, (row + 1) * total - width, (row + 1) * total));
+  const prompts = rows.map((row) => sum(attention.data, row * total, (row + 1) * total - width));
+  const finished = lengths.filter((length) => length > 0);
+
+  const unscored = batch.batch.has("unscored") ? batch.tensor("unscored").data : undefined;
+  const scored = rows.filter((row, i) => lengths[i]! > 0 && !unscored?.[row]);
+  const rowSums = (field: string) => {
+    const { data } = batch.tensor(field, "float32");
+    return scored.map((row) => sum(data, row * width, (row + 1) * width));
+  };
+  const tokens = (field: string) => selected(batch.tensor(field, "float32").data, mask.data, rows, width);
+  const returns = tokens("returns");
   return {
-    ...meanMaxMin("critic/score", scores),
-    ...meanMaxMin("critic/rewards", rewards),
-    ...meanMaxMin("critic/advantages", pick(input.advantages)),
+    ...meanMaxMin("critic/score", rowSums("token_level_scores")),
+    ...meanMaxMin("critic/rewards", rowSums("token_level_rewards")),
+    ...meanMaxMin("critic/advantages", tokens("advantages")),
     ...meanMaxMin("critic/returns", returns),
-    ...(input.values ? valueMetrics(returns, pick(input.values)) : {}),
-    ...lengthMetrics("response_length", responseLengths, width),
+    ...(batch.batch.has("values") ? valueMetrics(returns, tokens("values")) : {}),
+    ...lengthMetrics("response_length", lengths, width),
     ...lengthMetrics("response_length_non_aborted", finished, width),
-    ...(live.length > 0 ? { "response/aborted_ratio": 1 - finished.length / live.length } : {}),
-    ...lengthMetrics("prompt_length", promptLengths, promptWidth),
-    ...meanMaxMin("num_turns", perRow(input.num_turns, live)),
-    ...meanMaxMin("tool_call_counts", perRow(input.tool_call_counts, live)),
+    ...(rows.length > 0 ? { "response/aborted_ratio": 1 - finished.length / rows.length } : {}),
+    ...lengthMetrics("prompt_length", prompts, total - width),
+    ...meanMaxMin("num_turns", perRow(batch, "__num_turns__", rows)),
+    ...meanMaxMin("tool_call_counts", perRow(batch, "tool_call_counts", rows)),
   };
 }
 
@@ -98,8 +75,10 @@ function variance(values: ArrayLike<number>): number {
   return squares / (values.length - 1);
 }
 
-function perRow(values: ArrayLike<number> | undefined, rows: readonly number[]): number[] {
-  return values ? rows.map((row) => values[row]!) : [];
+/** One number a row, of a column or of a field with one value a row; nothing where the batch has neither. */
+function perRow(batch: DataProto, key: string, rows: readonly number[]): number[] {
+  const values = batch.nonTensorBatch.get(key) ?? (batch.batch.has(key) ? batch.tensor(key).data : undefined);
+  return values ? rows.map((row) => Number(values[row])) : [];
 }
 
 function selected(data: Float32Array, mask: ArrayLike<unknown>, rows: readonly number[], width: number): Float64Array {

@@ -1,5 +1,5 @@
 export { computeBalanceMetrics } from "./balance-metrics.ts";
-export { computeDataMetrics, type DataMetricsInput } from "./data-metrics.ts";
+export { computeDataMetrics } from "./data-metrics.ts";
 export { reductionOf, type Reduction } from "./reductions.ts";
 export { StepMetrics } from "./step-metrics.ts";
 export { computeThroughputMetrics, computeTimingMetrics, type TokenCounts } from "./timing-metrics.ts";
