@@ -1,4 +1,3 @@
-import type { Interruption } from "./fit-interruption.ts";
 import { StepMetrics } from "./metrics/step-metrics.ts";
 
 type Metrics = Readonly<Record<string, number>>;
@@ -11,12 +10,8 @@ export interface FitWork {
   validate(step: number): Promise<Metrics>;
   /** Writes a checkpoint of the state after `step`. */
   save(step: number): Promise<void>;
-}
-
-/** Where the loop's numbers go. */
-export interface FitOutput {
+  /** Takes the step's metrics. */
   log(metrics: Metrics, step: number): Promise<void>;
-  note(line: string): void;
 }
 
 export interface FitPlan {
@@ -27,6 +22,8 @@ export interface FitPlan {
   testFreq: number;
   /** Save every so many steps, and after the last; 0 or less: never. */
   saveFreq: number;
+  /** Aborted: the step under way is finished and, where saving is on, saved; it is the last, and it is not validated. */
+  stop: AbortSignal;
 }
 
 export interface FitEnd {
@@ -36,39 +33,23 @@ export interface FitEnd {
   interrupted: boolean;
 }
 
-/**
- * Steps, validates and saves until the last step or until asked to stop. Asked once, the step under way is finished and saved (where
- * saving is on); asked twice, it is abandoned and the last checkpoint stands.
- */
-export async function fitLoop(
-  work: FitWork,
-  plan: FitPlan,
-  output: FitOutput,
-  interruption: Interruption,
-): Promise<FitEnd> {
-  let done = plan.start;
-  try {
-    while (done < plan.total && !interruption.requested) {
-      const step = done + 1;
-      const metrics = new StepMetrics();
-      await work.step(step, metrics);
-      const last = step === plan.total;
-      if (!interruption.requested && due(plan.testFreq, step, last)) {
-        metrics.addAll(await metrics.timer("testing")(() => work.validate(step)));
-      }
-      if (due(plan.saveFreq, step, last || interruption.requested)) {
-        await metrics.timer("save_checkpoint")(() => work.save(step));
-      }
-      metrics.add("training/global_step", step);
-      await output.log(metrics.finish(), step);
-      done = step;
+/** Steps, validates and saves until the last step or until asked to stop. */
+export async function fitLoop(work: FitWork, { start, total, testFreq, saveFreq, stop }: FitPlan): Promise<FitEnd> {
+  let done = start;
+  while (done < total && !stop.aborted) {
+    const step = done + 1;
+    const metrics = new StepMetrics();
+    await work.step(step, metrics);
+    const last = step === total;
+    if (!stop.aborted && due(testFreq, step, last)) {
+      metrics.addAll(await metrics.timer("testing")(() => work.validate(step)));
     }
-  } catch (error) {
-    // An abandoned step fails wherever it was; that is no error of its own.
-    if (!interruption.signal.aborted) throw error;
-    output.note(`Step ${done + 1} was abandoned.`);
+    if (due(saveFreq, step, last || stop.aborted)) await metrics.timer("save_checkpoint")(() => work.save(step));
+    metrics.add("training/global_step", step);
+    await work.log(metrics.finish(), step);
+    done = step;
   }
-  return { step: done, interrupted: interruption.requested && done < plan.total };
+  return { step: done, interrupted: done < total };
 }
 
 function due(frequency: number, step: number, always: boolean): boolean {

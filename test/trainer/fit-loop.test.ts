@@ -1,12 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
-import { Interruption } from "../../core/trainer/fit-interruption.ts";
 import { fitLoop, type FitPlan } from "../../core/trainer/fit-loop.ts";
 
 /** Runs the loop over work that writes down what was called; `during` runs inside the step of that number. */
-async function trace(plan: Partial<FitPlan>, during: Record<number, (stop: Interruption) => void> = {}) {
+async function trace(plan: Partial<FitPlan>, during: Record<number, (stop: AbortController) => void> = {}) {
   const calls: string[] = [];
   const logged: Record<string, number>[] = [];
-  const stop = new Interruption();
+  const stop = new AbortController();
   const end = await fitLoop(
     {
       step: (step, metrics) => {
@@ -19,14 +18,10 @@ async function trace(plan: Partial<FitPlan>, during: Record<number, (stop: Inter
         calls.push(`validate ${step}`);
         return Promise.resolve({ "val/score": step });
       },
-      save: (step) => {
-        calls.push(`save ${step}`);
-        return Promise.resolve();
-      },
+      save: (step) => Promise.resolve(void calls.push(`save ${step}`)),
+      log: (metrics) => Promise.resolve(void logged.push(metrics)),
     },
-    { start: 0, total: 5, testFreq: -1, saveFreq: -1, ...plan },
-    { log: (metrics) => Promise.resolve(void logged.push(metrics)), note: (line) => void calls.push(line) },
-    stop,
+    { start: 0, total: 5, testFreq: -1, saveFreq: -1, ...plan, stop: stop.signal },
   );
   return { calls, logged, end };
 }
@@ -62,23 +57,23 @@ describe("fitLoop", () => {
   });
 
   it("finishes and saves the step under way when asked to stop, without validating it", async () => {
-    const { calls, end } = await trace({ testFreq: 1, saveFreq: 10 }, { 2: (stop) => stop.request() });
+    const { calls, end } = await trace({ testFreq: 1, saveFreq: 10 }, { 2: (stop) => stop.abort() });
     expect(calls).toEqual(["step 1", "validate 1", "step 2", "save 2"]);
     expect(end).toEqual({ step: 2, interrupted: true });
   });
 
-  it("abandons the step when asked twice", async () => {
-    const twice = (stop: Interruption) => {
-      expect([stop.request(), stop.request()]).toEqual(["after_step", "now"]);
-      throw new Error("whatever the abort broke");
-    };
-    const { calls, end } = await trace({ saveFreq: 1 }, { 3: twice });
-    expect(calls).toEqual(["step 1", "save 1", "step 2", "save 2", "step 3", "Step 3 was abandoned."]);
-    expect(end).toEqual({ step: 2, interrupted: true });
+  it("is not interrupted when asked to stop in the last step", async () => {
+    expect((await trace({ total: 2 }, { 2: (stop) => stop.abort() })).end).toEqual({ step: 2, interrupted: false });
   });
 
-  it("is not interrupted when asked to stop in the last step", async () => {
-    expect((await trace({ total: 2 }, { 2: (stop) => stop.request() })).end).toEqual({ step: 2, interrupted: false });
+  it("does nothing when asked to stop before the first step", async () => {
+    const stopped = AbortSignal.abort();
+    const never = () => Promise.reject(new Error("called"));
+    const end = await fitLoop(
+      { step: never, validate: never, save: never, log: never },
+      { start: 2, total: 5, testFreq: 1, saveFreq: 1, stop: stopped },
+    );
+    expect(end).toEqual({ step: 2, interrupted: true });
   });
 
   it("passes errors on", async () => {

@@ -1,0 +1,80 @@
+import type { DataProto } from "../batch/data-proto.ts";
+import type { TokenLoss, TrainingEngine } from "../engine/training-engine.ts";
+import { VerlError } from "../errors/index.ts";
+import type { Rng } from "../tensor/rng.ts";
+import { microBatches, type MicroBatchSize } from "./micro-batches.ts";
+
+export interface UpdatePlan {
+  /** Rows of one optimizer step. */
+  miniBatchRows: number;
+  microBatch: MicroBatchSize;
+  /** Passes over the batch. */
+  epochs: number;
+  /** Stream that the rows are shuffled by, anew in each pass; absent: in the batch's order. */
+  shuffle?: Rng;
+  temperature: number;
+}
+
+/**
+ * Trains on a batch: mini-batches × epochs, one optimizer step each. The loss of a mini-batch is made for the whole of it, so that its
+ * denominators are counted once, however it is cut.
+ * @param prefix of the metrics `loss`, `grad_norm`, `lr` and `skipped_steps`: `actor`, `critic`, `train`.
+ * @returns the mean over optimizer steps of each metric; `skipped_steps` counts those that non-finite gradients prevented.
+ */
+export async function trainOnBatch(
+  engine: TrainingEngine,
+  batch: DataProto,
+  plan: UpdatePlan,
+  makeLoss: (miniBatch: DataProto) => TokenLoss,
+  prefix: string,
+): Promise<Record<string, number>> {
+  const updates: Record<string, number>[] = [];
+  let skippedSteps = 0;
+  for (const miniBatch of batch.makeIterator(plan.miniBatchRows, { epochs: plan.epochs, shuffle: plan.shuffle })) {
+    const metrics = await accumulate(engine, miniBatch, makeLoss(miniBatch), plan, prefix);
+    const { gradNorm, lr, skipped } = await engine.optimStep();
+    if (skipped) skippedSteps++;
+    updates.push({ ...metrics, [`${prefix}/grad_norm`]: gradNorm, [`${prefix}/lr`]: lr });
+  }
+  return { ...averages(updates), ...(skippedSteps > 0 && { [`${prefix}/skipped_steps`]: skippedSteps }) };
+}
+
+/** Adds the gradients of all micro-batches; their shares of loss and metrics sum to the mini-batch's. */
+async function accumulate(
+  engine: TrainingEngine,
+  miniBatch: DataProto,
+  loss: TokenLoss,
+  plan: UpdatePlan,
+  prefix: string,
+): Promise<Record<string, number>> {
+  const sums: Record<string, number> = {};
+  for (const micro of microBatches(miniBatch, plan.microBatch)) {
+    const share = await engine.forwardBackward(micro, loss, { temperature: plan.temperature });
+    for (const [name, value] of Object.entries({ ...share.metrics, [`${prefix}/loss`]: share.loss })) {
+      sums[name] = (sums[name] ?? 0) + value;
+    }
+  }
+  if (!Number.isFinite(sums[`${prefix}/loss`] ?? 0)) throw notFinite(sums, prefix);
+  return sums;
+}
+
+function averages(updates: readonly Record<string, number>[]): Record<string, number> {
+  const sums = new Map<string, { total: number; count: number }>();
+  for (const [name, value] of updates.flatMap((update) => Object.entries(update))) {
+    const sum = sums.get(name) ?? { total: 0, count: 0 };
+    sums.set(name, { total: sum.total + value, count: sum.count + 1 });
+  }
+  return Object.fromEntries([...sums].map(([name, { total, count }]) => [name, total / count]));
+}
+
+function notFinite(sums: Readonly<Record<string, number>>, prefix: string): VerlError {
+  const values = Object.entries(sums).map(([name, value]) => `${name} = ${value}`);
+  return new VerlError(
+    "VERL_TRAIN_LOSS_NOT_FINITE",
+    `The loss of an optimizer step is ${sums[`${prefix}/loss`]}; the weights were left as they were.`,
+    {
+      hint: `Its parts: ${values.join(", ")}. A smaller learning rate or a look at the last rollouts may tell why.`,
+      details: { ...sums },
+    },
+  );
+}

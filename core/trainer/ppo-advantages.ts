@@ -1,0 +1,80 @@
+import * as tf from "@tensorflow/tfjs";
+import type { AdvantageConfig, AdvantageEstimator } from "../algorithm/advantage-estimator.ts";
+import type { KlPenalty } from "../algorithm/kl-penalty.ts";
+import { DataProto } from "../batch/data-proto.ts";
+import { NdArray } from "../batch/nd-array.ts";
+import type { StepMetrics } from "./metrics/step-metrics.ts";
+
+/** The batch with `token_level_rewards` equal to its scores. */
+export function rewardsFromScores(batch: DataProto): DataProto {
+  return batch.union(DataProto.fromSingleDict({ token_level_rewards: batch.tensor("token_level_scores") }));
+}
+
+/**
+ * The batch with `token_level_rewards` = scores − coefficient · KL(old ‖ ref) on response tokens.
+ * @returns also the step's KL: the mean over rows of each row's mean over its tokens; rows without tokens are left out.
+ */
+export async function rewardsWithKl(
+  batch: DataProto,
+  penalty: KlPenalty,
+  coefficient: number,
+): Promise<{ batch: DataProto; kl: number }> {
+  const scores = batch.tensor("token_level_scores", "float32");
+  const mask = batch.tensor("response_mask").data;
+  const kl = await perTokenKl(batch, penalty);
+  const [rows = 0, width = 0] = scores.shape;
+  const rewards = scores.data.slice();
+  const rowMeans: number[] = [];
+  for (let row = 0; row < rows; row++) {
+    let [sum, tokens] = [0, 0];
+    for (let at = row * width; at < (row + 1) * width; at++) {
+      if (mask[at] === 0) continue;
+      rewards[at] = rewards[at]! - coefficient * kl[at]!;
+      sum += kl[at]!;
+      tokens++;
+    }
+    if (tokens > 0) rowMeans.push(sum / tokens);
+  }
+  const token_level_rewards = new NdArray("float32", scores.shape, rewards);
+  return {
+    batch: batch.union(DataProto.fromSingleDict({ token_level_rewards })),
+    kl: rowMeans.length > 0 ? rowMeans.reduce((sum, mean) => sum + mean, 0) / rowMeans.length : 0,
+  };
+}
+
+async function perTokenKl(batch: DataProto, penalty: KlPenalty): Promise<Float32Array> {
+  const matrix = (field: string): tf.Tensor2D => {
+    const { data, shape } = batch.tensor(field, "float32");
+    return tf.tensor2d(data, shape as [number, number]);
+  };
+  const kl = tf.tidy(() => penalty.compute(matrix("old_log_probs"), matrix("ref_log_prob")));
+  const values = (await kl.data()) as Float32Array;
+  kl.dispose();
+  return values;
+}
+
+/** The batch with `advantages` and `returns`; the estimator sees the fields that every one sees, and those it requires. */
+export function withAdvantages(
+  batch: DataProto,
+  estimator: AdvantageEstimator,
+  config: AdvantageConfig,
+  metrics: StepMetrics,
+): DataProto {
+  const mask = batch.tensor("response_mask");
+  const required = (estimator.requires ?? []).map((field): [string, unknown] => [
+    field,
+    batch.batch.has(field) ? batch.tensor(field) : batch.column(field),
+  ]);
+  const { advantages, returns } = estimator.compute(
+    {
+      ...Object.fromEntries(required),
+      token_level_rewards: batch.tensor("token_level_rewards", "float32"),
+      response_mask: new NdArray("float32", mask.shape, Float32Array.from(mask.data as Int32Array)),
+      uid: batch.column("uid") as readonly string[],
+      unscored: batch.tensor("unscored", "uint8").data,
+    },
+    config,
+    { metric: (name, value) => metrics.add(name, value) },
+  );
+  return batch.union(DataProto.fromSingleDict({ advantages, returns }));
+}
