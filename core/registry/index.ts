@@ -1,7 +1,16 @@
 export { inject } from "./container.ts";
 export { definePlugin, isPlugin, provide, type Plugin, type PluginDefinition, type Provided } from "./define-plugin.ts";
 export type { ClassEntry, EntryMeta, EntryOf, Injectable } from "./entry.ts";
+export { importSource } from "./import-source.ts";
 export { KIND_NAMES, KINDS, kindInfo, type Kind, type KindInfo } from "./kinds.ts";
+export {
+  BUILT_IN_PLUGIN,
+  loadedPlugins,
+  loadPlugin,
+  loadPlugins,
+  registerPlugin,
+  type LoadPluginOptions,
+} from "./load-plugin.ts";
 export { createLogger, type Logger, type LoggerOptions } from "./logger.ts";
 export type { MetricsSink } from "./metrics-sink.ts";
 export { nearest } from "./nearest.ts";
@@ -37,6 +46,7 @@ export {
   METRICS,
   OPTIONS,
   RNG,
+  ROLE_CONFIG,
   ROLLOUT,
   TOKENIZER,
   type Token,
