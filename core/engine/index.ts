@@ -1,2 +1,3 @@
+export type * from "./role-config.ts";
 export type * from "./rollout-engine.ts";
 export type * from "./training-engine.ts";
