@@ -1,4 +1,5 @@
 import { VerlError } from "../errors/verl-error.ts";
+import { parseLosslessJson } from "./lossless-json.ts";
 import type { Row } from "./parquet.ts";
 import type { ChatMessage } from "./tokenizer.ts";
 
@@ -60,6 +61,25 @@ export function asObject(value: unknown, column: string, origin: RowOrigin): Rec
   if (value === null || value === undefined) return {};
   if (isObject(value)) return value;
   throw wrongType(column, origin, value, "an object (a struct in parquet)");
+}
+
+/**
+ * Tool schemas of a row; parquet files often carry them as JSON text, since their fields differ from tool to tool. Absent is `[]`.
+ * @throws VerlError VERL_DATA_COLUMN_TYPE
+ */
+export function readTools(value: unknown, column: string, origin: RowOrigin): Record<string, unknown>[] {
+  if (value === undefined || value === null) return [];
+  const tools = typeof value === "string" ? parseOrUndefined(value) : value;
+  if (!Array.isArray(tools)) throw wrongType(column, origin, value, "a list of tool schemas, or one as JSON text");
+  return tools.map((tool: unknown, index) => asObject(tool, `${column}[${index}]`, origin));
+}
+
+function parseOrUndefined(text: string): unknown {
+  try {
+    return parseLosslessJson(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The error for a value of another type than expected. */

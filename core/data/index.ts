@@ -1,8 +1,12 @@
 export { ChatTemplate } from "./chat-template.ts";
 export { collatePrompts, type CollateOptions } from "./collate.ts";
-export { asMessages, asObject, asString, requireColumn, wrongType, type RowOrigin } from "./columns.ts";
+export { asMessages, asObject, asString, readTools, requireColumn, wrongType, type RowOrigin } from "./columns.ts";
 export * from "./dataset.ts";
 export { DataLoader, type DataLoaderOptions, type LoadedBatch, type LoaderState } from "./loader.ts";
+export { collateSft, type CollateSftOptions } from "./collate-sft.ts";
+export { loadSftDataset, type LoadSftOptions, type SftDataConfig, type SftDataset } from "./sft-dataset.ts";
+export { maskConversation, type SftExample } from "./loss-mask.ts";
+export { packSequences } from "./packing.ts";
 export { loadTokenizer, type LoadTokenizerOptions } from "./load-tokenizer.ts";
 export { parseLosslessJson } from "./lossless-json.ts";
 export { padLeft, type PaddedPrompts } from "./padding.ts";

@@ -8,12 +8,12 @@ import {
   isVerlError,
   LOGGER,
   readRows,
+  readTools,
   requireColumn,
   RNG,
   TOKENIZER,
   truncateIds,
   VerlError,
-  wrongType,
   type ChatMessage,
   type DataConfig,
   type Dataset,
@@ -111,7 +111,7 @@ export class RlhfDataset implements Dataset {
         extra_info: extraInfo,
         index: typeof extraInfo.index === "number" || typeof extraInfo.index === "string" ? extraInfo.index : index,
       },
-      ids: this.tokenise(messages, readTools(row.tools, origin), origin),
+      ids: this.tokenise(messages, readTools(row.tools, "tools", origin), origin),
       origin,
     };
   }
@@ -182,21 +182,6 @@ export class RlhfDataset implements Dataset {
     for (const prompt of long) prompt.ids = truncateIds(prompt.ids, limit, truncation);
     return prompts;
   }
-}
-
-/** Tool schemas of a row; parquet files often carry them as JSON text, since their fields differ from tool to tool. */
-function readTools(value: unknown, origin: RowOrigin): Record<string, unknown>[] {
-  if (value === undefined || value === null) return [];
-  let tools = value;
-  if (typeof value === "string") {
-    try {
-      tools = JSON.parse(value);
-    } catch {
-      throw wrongType("tools", origin, value, "a list of tool schemas, or one as JSON text");
-    }
-  }
-  if (!Array.isArray(tools)) throw wrongType("tools", origin, value, "a list of tool schemas, or one as JSON text");
-  return tools.map((tool: unknown, index) => asObject(tool, `tools[${index}]`, origin));
 }
 
 function longestOf(prompts: readonly Prompt[]): number {

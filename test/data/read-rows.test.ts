@@ -1,0 +1,112 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { readParquet, writeParquet } from "../../core/data/parquet.ts";
+import { readRows } from "../../core/data/read-rows.ts";
+import { errorOf, folderWith } from "./helpers.ts";
+
+const SCHEMA = {
+  data_source: "string",
+  prompt: [{ role: "string", content: "string" }],
+  reward_model: { style: "string", ground_truth: "string" },
+  extra_info: { index: "int64", split: "string", weights: ["double"], fresh: "bool" },
+} as const;
+
+const ROWS = [
+  {
+    data_source: "sort",
+    prompt: [{ role: "user", content: "héllo" }],
+    reward_model: { style: "rule", ground_truth: "ehllo" },
+    extra_info: { index: 7, split: "train", weights: [0.5, -1], fresh: true },
+  },
+  {
+    data_source: "sort",
+    prompt: [
+      { role: "system", content: "" },
+      { role: "user", content: null },
+    ],
+    reward_model: { style: null, ground_truth: "" },
+    extra_info: { index: 2n ** 60n + 1n, split: null, weights: [], fresh: null },
+  },
+];
+
+describe("readRows: parquet", () => {
+  it("gives back nested rows as they were written, integers beyond 2^53 too", async () => {
+    const file = join(folderWith({}), "rows.parquet");
+    await writeParquet(file, ROWS, SCHEMA);
+    expect(await readRows(file)).toEqual(ROWS);
+  });
+
+  it("gives back any rows of a nested schema", async () => {
+    const file = join(folderWith({}), "rows.parquet");
+    const row = fc.record({
+      name: fc.option(fc.string()),
+      ids: fc.array(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), { maxLength: 3 }),
+      turns: fc.array(fc.record({ role: fc.string(), scores: fc.array(fc.integer(), { maxLength: 3 }) }), {
+        maxLength: 3,
+      }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 8 }), async (rows) => {
+        await writeParquet(file, rows, {
+          name: "string",
+          ids: ["int64"],
+          turns: [{ role: "string", scores: ["double"] }],
+        });
+        const narrowed = rows.map((one) => ({
+          ...one,
+          ids: one.ids.map((id) => (Number.isSafeInteger(Number(id)) ? Number(id) : id)),
+        }));
+        expect(await readParquet(file)).toEqual(narrowed);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe("readRows: JSON", () => {
+  it("reads JSON Lines, an array, and lines in a .json file alike", async () => {
+    const folder = folderWith({
+      "a.jsonl": '{"a":1}\n\n{"a":{"b":[2]}}\r\n',
+      "b.json": ' [{"a":1},{"a":{"b":[2]}}]',
+      "c.json": '{"a":1}\n{"a":{"b":[2]}}',
+    });
+    for (const name of ["a.jsonl", "b.json", "c.json"]) {
+      expect(await readRows(join(folder, name))).toEqual([{ a: 1 }, { a: { b: [2] } }]);
+    }
+  });
+
+  it("keeps integers beyond 2^53", async () => {
+    const folder = folderWith({ "a.jsonl": '{"id":12345678901234567}\n' });
+    expect(await readRows(join(folder, "a.jsonl"))).toEqual([{ id: 12345678901234567n }]);
+  });
+});
+
+describe("readRows: files that cannot be read", () => {
+  const folder = folderWith({
+    "empty.parquet": "",
+    "cut.parquet": "PAR1 this is no parquet file",
+    "bad.jsonl": '{"a":1}\n{"a":',
+    "list.jsonl": "[1]\n",
+    "none.json": "[]",
+    "rows.csv": "a,b",
+  });
+  mkdirSync(join(folder, "dir.parquet"));
+
+  it.each([
+    ["gone.parquet", "VERL_DATA_FILE_MISSING", "gone.parquet"],
+    ["dir.parquet", "VERL_DATA_FILE_MISSING", "is a folder"],
+    ["empty.parquet", "VERL_DATA_EMPTY", "no bytes"],
+    ["cut.parquet", "VERL_DATA_FILE_CORRUPT", "28 bytes"],
+    ["bad.jsonl", "VERL_DATA_FILE_CORRUPT", "Line 2"],
+    ["list.jsonl", "VERL_DATA_FILE_CORRUPT", "an array, not an object"],
+    ["none.json", "VERL_DATA_EMPTY", "no rows"],
+    ["rows.csv", "VERL_DATA_FILE_FORMAT", '".csv"'],
+  ])("%s: %s", async (name, code, text) => {
+    const error = await errorOf(() => readRows(join(folder, name)));
+    expect(error).toMatchObject({ code, location: { file: join(folder, name) } });
+    expect(error.message).toContain(text);
+    expect(error.hint).toBeTruthy();
+  });
+});
