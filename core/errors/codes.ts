@@ -57,6 +57,32 @@ export const ERROR_CODES = {
     blame: "user",
     when: "A checkpoint could not be written: a full disk, a size limit, a missing permission.",
   },
+  VERL_CONFIG_BATCH_SIZE: {
+    blame: "user",
+    when: "Batch sizes of the config do not divide or fit each other; the message has the nearest sizes that do.",
+  },
+  VERL_CONFIG_CYCLE: {
+    blame: "user",
+    when: "Interpolations of the config, or files that build upon each other, form a circle.",
+  },
+  VERL_CONFIG_FILE: {
+    blame: "user",
+    when: "A config file is missing, is not valid YAML, or names a file that is missing.",
+  },
+  VERL_CONFIG_INTERPOLATION: {
+    blame: "user",
+    when: "A `${…}` in the config names a key or an environment variable that does not exist.",
+  },
+  VERL_CONFIG_INVALID: { blame: "user", when: "A config has several problems; `details.problems` holds each of them." },
+  VERL_CONFIG_KEY_UNKNOWN: { blame: "user", when: "A config file or override has a key that does not exist." },
+  VERL_CONFIG_OVERRIDE: {
+    blame: "user",
+    when: "A command-line override is not in the override grammar, or adds, changes or removes what it cannot.",
+  },
+  VERL_CONFIG_VALUE: {
+    blame: "user",
+    when: "A config value has the wrong type, lies outside of its range, or contradicts another value.",
+  },
   VERL_DATA_CHAT_TEMPLATE: {
     blame: "user",
     when: "A chat template is missing, does not parse, or refuses the messages of a row.",
@@ -176,6 +202,7 @@ export const ERROR_CODES = {
     blame: "user",
     when: "A safetensors file is cut short, or its header contradicts its size.",
   },
+  VERL_TENSOR_DTYPE: { blame: "plugin", when: "A tensor has a dtype that the tensor backend cannot hold." },
   VERL_VALIDATION_INFOS: {
     blame: "host",
     when: "Validation results do not have one value a sample for every variable.",

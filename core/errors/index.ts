@@ -1,2 +1,3 @@
 export { ERROR_CODES, type Blame, type ErrorCode } from "./codes.ts";
+export { blameOf, exitCodeOf, formatError, formatLocation, type FormatErrorOptions } from "./format-error.ts";
 export { isVerlError, VerlError, type ErrorLocation, type VerlErrorOptions } from "./verl-error.ts";

@@ -1,0 +1,14 @@
+import type { CliCommand } from "./command.ts";
+
+export interface CommandRow {
+  readonly name: string;
+  /** One line for `verl --help`. */
+  readonly summary: string;
+  readonly load: () => Promise<{ command: CliCommand }>;
+}
+
+/** Every subcommand, sorted by name: one line a command, one file a command, imported when it is called. */
+export const COMMANDS: readonly CommandRow[] = [
+  { name: "info", summary: "Tell all about one entry: options, paper, metrics", load: () => import("./info.ts") },
+  { name: "list", summary: "List what the registries hold", load: () => import("./list.ts") },
+];

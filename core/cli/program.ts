@@ -1,0 +1,45 @@
+import { Command, CommanderError } from "commander";
+import { exitCodeOf, formatError } from "../errors/format-error.ts";
+import { VERSION } from "../registry/version.ts";
+import type { CliContext } from "./command.ts";
+import { COMMANDS, type CommandRow } from "./commands.ts";
+
+/** Exit code after Ctrl-C, as shells expect it. */
+const INTERRUPTED = 130;
+
+/** Runs one command line, without the leading `node verl`, and returns the exit code: 0 done, 1 failed, 2 wrong usage or config. */
+export async function runCli(argv: readonly string[], ctx: CliContext, commands = COMMANDS): Promise<number> {
+  try {
+    const program = await buildProgram(argv, ctx, commands);
+    if (argv.length === 0) ctx.print(program.helpInformation().trimEnd());
+    else await program.parseAsync(argv, { from: "user" });
+    return ctx.signal.aborted ? INTERRUPTED : 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // Commander has told what is wrong.
+    if (ctx.signal.aborted && isAbort(error)) return INTERRUPTED;
+    ctx.status(`${formatError(error, { color: ctx.color })}\n`);
+    return exitCodeOf(error);
+  }
+}
+
+async function buildProgram(
+  argv: readonly string[],
+  ctx: CliContext,
+  commands: readonly CommandRow[],
+): Promise<Command> {
+  const program = new Command("verl")
+    .description("Reinforcement-learning post-training of language models.")
+    .version(VERSION, "-V, --version")
+    .configureOutput({ writeOut: (text) => ctx.print(text.trimEnd()), writeErr: (text) => ctx.status(text) })
+    .configureHelp({ sortSubcommands: true })
+    .showHelpAfterError("Run `verl --help` or `verl <command> --help` for what there is.")
+    .exitOverride();
+  const called = argv.filter((argument) => !argument.startsWith("-") && argument !== "help")[0];
+  for (const { name, summary, load } of commands) {
+    const subcommand = program.command(name).description(summary);
+    if (name === called) (await load()).command.configure(subcommand, ctx);
+  }
+  return program;
+}
+
+const isAbort = (error: unknown): boolean => error instanceof Error && error.name === "AbortError";

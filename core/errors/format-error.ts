@@ -1,0 +1,63 @@
+import { ERROR_CODES, type Blame } from "./codes.ts";
+import { isVerlError, type ErrorLocation, type VerlError } from "./verl-error.ts";
+
+/** Whose fault an error is. What no code names is ours. */
+export function blameOf(error: unknown): Blame {
+  const table: Readonly<Record<string, { blame: Blame }>> = ERROR_CODES;
+  return isVerlError(error) ? (table[error.code]?.blame ?? "host") : "host";
+}
+
+/** Exit code of a command that ends with `error`: 2 for usage and configuration, 1 for all else. */
+export const exitCodeOf = (error: unknown): 1 | 2 => (blameOf(error) === "user" ? 2 : 1);
+
+/** `run.yaml:12:18`, `algorithm.gama=1`, `verl-plugin-x@1.0.0`; empty when nothing is known. The path stands for itself. */
+export function formatLocation({ file, line, column, override, plugin }: ErrorLocation = {}): string {
+  const position = [file, line, column].filter((part) => part !== undefined).join(":");
+  return [position, override, plugin].filter(Boolean).join("  ");
+}
+
+export interface FormatErrorOptions {
+  /** Colour the code and the hint with ANSI sequences. Default: false. */
+  color?: boolean;
+}
+
+/**
+ * An error as a terminal shows it: code and place, message, hint. A stack is shown where it helps to mend something: the cause's
+ * for a plugin's fault, the whole for ours, none for a mistake in the config.
+ */
+export function formatError(error: unknown, { color = false }: FormatErrorOptions = {}): string {
+  const paint = (style: number, text: string): string => (color ? `\u001b[${style}m${text}\u001b[0m` : text);
+  if (!isVerlError(error)) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return `${paint(31, "Unexpected error")}\n${text}${causes(error)}`;
+  }
+  const head = [paint(31, error.code), formatLocation(error.location), error.location?.path].filter(Boolean).join("  ");
+  const lines = [head, error.message];
+  if (error.hint) lines.push(paint(36, error.hint));
+  return lines.join("\n") + trace(error);
+}
+
+function trace(error: VerlError): string {
+  switch (blameOf(error)) {
+    case "user":
+      return "";
+    case "plugin":
+      return causes(error);
+    case "host":
+      return `\n${frames(error)}${causes(error)}`;
+  }
+}
+
+const frames = ({ stack = "" }: Error): string => stack.slice(Math.max(0, stack.search(/^ {4}at /m)));
+
+function causes(error: unknown): string {
+  let text = "";
+  const seen = new Set<unknown>([error]);
+  for (let cause = causeOf(error); cause !== undefined && !seen.has(cause); cause = causeOf(cause)) {
+    seen.add(cause);
+    text += `\nCaused by: ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`;
+  }
+  return text;
+}
+
+const causeOf = (error: unknown): unknown => (error instanceof Error ? error.cause : undefined);
