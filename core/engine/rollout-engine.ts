@@ -27,7 +27,11 @@ export interface Generation {
 
 /** Samples from the model: tokens in, tokens out. Requests that arrive together are batched by the engine. */
 export interface RolloutEngine {
-  generate(promptIds: Int32Array, sampling: SamplingParams, options?: { signal?: AbortSignal; sticky?: string }): Promise<Generation>;
+  generate(
+    promptIds: Int32Array,
+    sampling: SamplingParams,
+    options?: { signal?: AbortSignal; sticky?: string },
+  ): Promise<Generation>;
   /** Replaces the weights; answers under way finish with the old ones. */
   updateWeights(weights: WeightMap): Promise<void>;
   readonly weightVersion: number;

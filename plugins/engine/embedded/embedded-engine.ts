@@ -1,0 +1,251 @@
+import * as tf from "@tensorflow/tfjs";
+import {
+  inject,
+  LOGGER,
+  NdArray,
+  RNG,
+  ROLE_CONFIG,
+  VerlError,
+  type DataProto,
+  type EngineState,
+  type ForwardOptions,
+  type ForwardOutput,
+  type Logger,
+  type LossInputs,
+  type Rng,
+  type RoleConfig,
+  type StepResult,
+  type TokenLoss,
+  type TrainingEngine,
+  type WeightMap,
+} from "verl";
+import { AdamW, type ByWeight } from "./adamw.ts";
+import { decode, outputProjection, type Weights } from "./decoder.ts";
+import { MicroBatch } from "./micro-batch.ts";
+import { loadModelConfig, type ModelConfig } from "./model-config.ts";
+import { loadWeights, saveModelFolder } from "./model-folder.ts";
+import { nameNotFinite } from "./not-finite.ts";
+import { Rotary } from "./rotary.ts";
+import { tokenStatistics, type TokenStatistic } from "./token-statistics.ts";
+import { randomWeights, readWeights, weightTensors } from "./weights.ts";
+
+type Output = TokenStatistic | "values";
+
+interface Model {
+  config: ModelConfig;
+  rotary: Rotary;
+  weights: Weights;
+  /** Absent for models that are never trained. */
+  optimizer: AdamW | undefined;
+}
+
+/**
+ * Trains a decoder on the chosen tfjs backend, differentiating straight through the loss. Weights are immutable tensors that each step
+ * replaces. A micro-batch is one recorded graph and so is an optimizer step. The model is read on the first call.
+ */
+export class EmbeddedEngine implements TrainingEngine {
+  readonly gradientContract = "autodiff";
+  private loading: Promise<Model> | undefined;
+  private gradients: ByWeight | undefined;
+
+  constructor(
+    @inject(ROLE_CONFIG) private readonly role: RoleConfig,
+    @inject(RNG) private readonly rng: Rng,
+    @inject(LOGGER) private readonly log: Logger,
+  ) {}
+
+  async forward(batch: DataProto, { temperature, outputs = ["log_probs"] }: ForwardOptions): Promise<ForwardOutput> {
+    const model = await this.model();
+    const micro = new MicroBatch(batch, model.config);
+    model.rotary.reach(micro.lastPosition);
+    const computed = tf.tidy(() => compute(model, model.weights, micro, outputs, temperature));
+    try {
+      const read = await Promise.all(
+        outputs.map(async (name) => [name, micro.unpad((await computed[name]!.data()) as Float32Array)] as const),
+      );
+      return Object.fromEntries(read);
+    } finally {
+      tf.dispose(computed);
+    }
+  }
+
+  async forwardBackward(
+    batch: DataProto,
+    loss: TokenLoss,
+    { temperature }: { temperature: number },
+  ): Promise<{ loss: number; metrics: Record<string, number> }> {
+    const model = await this.model();
+    const micro = new MicroBatch(batch, model.config);
+    model.rotary.reach(micro.lastPosition);
+    const names = Object.keys(model.weights);
+    let metricNames: string[] = [];
+    const { scalars, accumulated } = tf.tidy(() => {
+      const fields = Object.fromEntries(loss.fields.map((name) => [name, micro.field(name)]));
+      let scalars!: tf.Tensor;
+      const lossOf = (...tensors: tf.Tensor[]): tf.Scalar => {
+        const weights = Object.fromEntries(names.map((name, i) => [name, tensors[i]!]));
+        const outputs = compute(model, weights, micro, loss.outputs, temperature);
+        const result = loss.compute({ ...(outputs as Omit<LossInputs, "fields">), fields });
+        metricNames = Object.keys(result.metrics);
+        scalars = tf.keep(tf.stack([result.loss, ...Object.values(result.metrics)]));
+        return result.loss;
+      };
+      const { grads } = tf.valueAndGrads(lossOf)(Object.values(model.weights));
+      const added = names.map(
+        (name, i) => [name, tf.keep(this.gradients ? tf.add(this.gradients[name]!, grads[i]!) : grads[i]!)] as const,
+      );
+      return { scalars, accumulated: Object.fromEntries(added) };
+    });
+
+    const [value, ...metrics] = await scalars.data();
+    scalars.dispose();
+    if (!Number.isFinite(value)) {
+      tf.dispose(accumulated);
+      throw await this.notFinite(batch, micro, loss, temperature, value!);
+    }
+    tf.dispose(this.gradients ?? []);
+    this.gradients = accumulated;
+    return { loss: value!, metrics: Object.fromEntries(metricNames.map((name, i) => [name, metrics[i]!])) };
+  }
+
+  async optimStep(): Promise<StepResult> {
+    const model = await this.model();
+    const { optimizer } = model;
+    if (!optimizer) throw misuse(`The ${this.role.role} model has no optimizer section, so it cannot be trained`);
+    if (!this.gradients) throw misuse("optimStep was called before any forwardBackward");
+    const { lr } = optimizer;
+    const step = optimizer.propose(model.weights, this.gradients);
+    const [gradNorm] = await step.gradNorm.data();
+    tf.dispose([step.gradNorm, this.gradients]);
+    this.gradients = undefined;
+    const skipped = !Number.isFinite(gradNorm);
+    if (skipped) {
+      optimizer.reject(step);
+      this.log.warn(`The gradient norm is ${gradNorm}; the optimizer step was skipped.`, { role: this.role.role });
+    } else {
+      optimizer.accept(step);
+      tf.dispose(model.weights);
+      model.weights = step.weights;
+    }
+    return { gradNorm: gradNorm!, lr, skipped };
+  }
+
+  async saveState(): Promise<EngineState> {
+    if (this.gradients) throw misuse("The state can only be saved between optimizer steps, and gradients are waiting");
+    const { weights, optimizer } = await this.model();
+    const state: EngineState = { arrays: new Map(), json: {} };
+    for (const [name, array] of await readWeights(weights)) state.arrays.set(`model.${name}`, array);
+    await optimizer?.saveState(state);
+    return state;
+  }
+
+  async loadState(state: EngineState): Promise<void> {
+    const model = await this.model();
+    const prefix = "model.";
+    const stored = [...state.arrays].filter(([name]) => name.startsWith(prefix));
+    const weights = weightTensors(
+      model.config,
+      new Map(stored.map(([name, array]) => [name.slice(prefix.length), array])),
+      "a checkpoint",
+    );
+    try {
+      model.optimizer?.loadState(state);
+    } catch (error) {
+      tf.dispose(weights);
+      throw error;
+    }
+    tf.dispose([model.weights, this.gradients ?? []]);
+    model.weights = weights;
+    this.gradients = undefined;
+  }
+
+  async exportWeights(): Promise<WeightMap> {
+    return readWeights((await this.model()).weights);
+  }
+
+  /** Writes the model as a Hugging Face folder with the tokenizer's files beside it. */
+  async savePretrained(folder: string): Promise<void> {
+    const { config } = await this.model();
+    await saveModelFolder(folder, config, await this.exportWeights(), this.role.model.path);
+  }
+
+  dispose(): void {
+    void this.loading?.then(({ weights, rotary, optimizer }) => {
+      tf.dispose([weights, this.gradients ?? []]);
+      rotary.dispose();
+      optimizer?.dispose();
+    });
+    this.loading = undefined;
+  }
+
+  private model(): Promise<Model> {
+    this.loading ??= this.load();
+    return this.loading;
+  }
+
+  private async load(): Promise<Model> {
+    const { path } = this.role.model;
+    const config = await loadModelConfig(this.role);
+    const stored = await loadWeights(path);
+    if (!stored) this.log.info(`${path} has no model.safetensors: the ${this.role.role} starts from random weights.`);
+    // Named alike for every role, so that a reference or critic starts from the same weights as the actor.
+    const weights = weightTensors(
+      config,
+      stored ?? randomWeights(config, this.rng.stream("weights")),
+      stored ? path : "random init",
+    );
+    const optimizer = this.role.optim && new AdamW(this.role.optim, this.role.total_training_steps ?? 0, weights);
+    return { config, rotary: new Rotary(config), weights, optimizer };
+  }
+
+  private async notFinite(
+    batch: DataProto,
+    micro: MicroBatch,
+    loss: TokenLoss,
+    temperature: number,
+    value: number,
+  ): Promise<VerlError> {
+    const outputs = await this.forward(batch, { temperature, outputs: loss.outputs });
+    const fields = loss.fields.map((name) => [name, batch.batch.get(name)] as const);
+    const suspects = [...(Object.entries(outputs) as [string, NdArray][]), ...fields];
+    return nameNotFinite(
+      value,
+      suspects,
+      batch.batch.has("response_mask") ? batch.batch.get("response_mask") : undefined,
+    );
+  }
+}
+
+/** The asked-for outputs, each [paddedRows, paddedResponse]. */
+function compute(
+  { config, rotary }: Model,
+  weights: Weights,
+  micro: MicroBatch,
+  wanted: readonly Output[],
+  temperature: number,
+): Partial<Record<Output, tf.Tensor2D>> {
+  const { input, targets } = micro.tensors();
+  const { promptLength, paddedRows, paddedResponse } = micro;
+  const hidden = decode(weights, config, rotary, input, { start: promptLength - 1, count: paddedResponse });
+  const flat: Partial<Record<Output, tf.Tensor>> = {};
+  const statistics = wanted.filter((name): name is TokenStatistic => name !== "values");
+  if (statistics.length > 0) {
+    if (config.valueHead) throw misuse("A value model has no log-probs");
+    Object.assign(
+      flat,
+      tokenStatistics(hidden, outputProjection(weights, config), targets, statistics, { temperature }),
+    );
+  }
+  if (wanted.includes("values")) {
+    if (!config.valueHead) throw misuse("A language model has no values; they are the critic's");
+    flat.values = tf.matMul(hidden, weights["score.weight"] as tf.Tensor2D, false, true);
+  }
+  const shaped = Object.entries(flat).map(
+    ([name, tensor]) => [name, tf.reshape(tensor, [paddedRows, paddedResponse])] as const,
+  );
+  return Object.fromEntries(shaped);
+}
+
+function misuse(what: string): VerlError {
+  return new VerlError("VERL_INTERNAL", `${what}.`);
+}

@@ -1,0 +1,136 @@
+import * as tf from "@tensorflow/tfjs";
+
+/** What can be known of the next-token distribution without keeping it: each [tokens]. */
+export type TokenStatistic = "log_probs" | "entropy" | "sum_pi_squared";
+
+export interface TokenStatisticsOptions {
+  /** Logits are divided by it. */
+  temperature: number;
+  /** Elements of a [tokens, vocabulary] piece that may exist at once; larger products go in vocabulary chunks. Default 4 M (16 MiB). */
+  pieceElements?: number;
+}
+
+const PIECE_ELEMENTS = 2 ** 22;
+
+/**
+ * Log-prob of each target, and on request the entropy and Σπ² of each distribution, of softmax(hidden · headᵀ / temperature).
+ * Logits are made in chunks of the vocabulary and folded by an online log-sum-exp (Milakov & Gimelshein 2018); the backward pass makes
+ * them again from the saved normaliser, so no [tokens, vocabulary] matrix outlives its chunk. Σπ² has no gradient.
+ * @param hidden [tokens, width]
+ * @param head [vocabulary, width]
+ * @param targets int32 [tokens]
+ */
+export function tokenStatistics<S extends TokenStatistic>(
+  hidden: tf.Tensor2D,
+  head: tf.Tensor2D,
+  targets: tf.Tensor1D,
+  wanted: readonly S[],
+  { temperature, pieceElements = PIECE_ELEMENTS }: TokenStatisticsOptions,
+): Record<S, tf.Tensor1D> {
+  const tokens = hidden.shape[0];
+  const chunks = vocabularyChunks(head.shape[0], Math.max(1, Math.floor(pieceElements / tokens)));
+  const column: tf.Tensor2D = tf.reshape(targets, [tokens, 1]);
+  const scaled = temperature === 1 ? hidden : tf.mul<tf.Tensor2D>(hidden, 1 / temperature);
+
+  const op = tf.customGrad((...inputs) => {
+    const [x, w, save] = inputs as unknown as [tf.Tensor2D, tf.Tensor2D, (tensors: tf.Tensor[]) => void];
+    const { logNormaliser, outputs } = fold(x, w, column, chunks, wanted);
+    const value = tf.stack(outputs.map((output) => tf.reshape(output, [tokens])));
+    save([x, w, logNormaliser, value]);
+    const gradFunc = (dy: tf.Tensor, saved: tf.Tensor[]) => {
+      const [x, w, logNormaliser, value] = saved as [tf.Tensor2D, tf.Tensor2D, tf.Tensor2D, tf.Tensor2D];
+      const row = (matrix: tf.Tensor2D, name: TokenStatistic): tf.Tensor2D | undefined => {
+        const index = (wanted as readonly TokenStatistic[]).indexOf(name);
+        return index < 0 ? undefined : tf.reshape(tf.slice(matrix, [index, 0], [1, tokens]), [tokens, 1]);
+      };
+      const dLogProb = row(dy as tf.Tensor2D, "log_probs");
+      const dEntropy = row(dy as tf.Tensor2D, "entropy");
+      const meanLogit = dEntropy && tf.sub<tf.Tensor2D>(logNormaliser, row(value, "entropy")!);
+      const dx: tf.Tensor[] = [];
+      const dw: tf.Tensor[] = [];
+      for (const chunk of chunks) {
+        const { logits, part, isTarget } = chunkLogits(x, w, column, chunk);
+        const probability = tf.exp(tf.sub(logits, logNormaliser));
+        const terms: tf.Tensor[] = [];
+        if (dLogProb) terms.push(tf.mul(tf.sub(isTarget, probability), dLogProb));
+        if (dEntropy) terms.push(tf.mul(tf.mul(probability, tf.sub(meanLogit!, logits)), dEntropy));
+        const dLogits = (terms.length === 1 ? terms[0]! : tf.addN(terms)) as tf.Tensor2D;
+        dx.push(tf.matMul(dLogits, part));
+        dw.push(tf.matMul(dLogits, x, true, false));
+      }
+      return [dx.length === 1 ? dx[0]! : tf.addN(dx), dw.length === 1 ? dw[0]! : tf.concat(dw, 0)];
+    };
+    return { value, gradFunc };
+  });
+
+  const stacked = op(scaled, head);
+  const named = wanted.map((name, i) => [name, tf.reshape(tf.slice(stacked, [i, 0], [1, tokens]), [tokens])] as const);
+  return Object.fromEntries(named) as Record<S, tf.Tensor1D>;
+}
+
+interface Chunk {
+  start: number;
+  size: number;
+}
+
+/** Equal chunks, so that their graphs look alike. */
+function vocabularyChunks(vocabulary: number, limit: number): Chunk[] {
+  const size = Math.ceil(vocabulary / Math.ceil(vocabulary / limit));
+  const chunks: Chunk[] = [];
+  for (let start = 0; start < vocabulary; start += size)
+    chunks.push({ start, size: Math.min(size, vocabulary - start) });
+  return chunks;
+}
+
+function chunkLogits(x: tf.Tensor2D, head: tf.Tensor2D, targets: tf.Tensor2D, { start, size }: Chunk) {
+  const part = size === head.shape[0] ? head : tf.slice(head, [start, 0], [size, -1]);
+  const ids = tf.reshape(tf.range(start, start + size, 1, "int32"), [1, size]);
+  return { part, logits: tf.matMul(x, part, false, true), isTarget: tf.cast(tf.equal(targets, ids), "float32") };
+}
+
+/** Running maximum m and sums of e^(z−m), z·e^(z−m), e^(2(z−m)) over the chunks. */
+function fold(
+  x: tf.Tensor2D,
+  head: tf.Tensor2D,
+  targets: tf.Tensor2D,
+  chunks: readonly Chunk[],
+  wanted: readonly TokenStatistic[],
+) {
+  const overChunks = (fn: (e: tf.Tensor, z: tf.Tensor) => tf.Tensor, power: number) => ({
+    fn,
+    power,
+    sum: undefined as tf.Tensor | undefined,
+  });
+  const mass = overChunks((e) => e, 1);
+  const weighted = overChunks((e, z) => tf.mul(e, z), 1);
+  const squared = overChunks((e) => tf.square(e), 2);
+  const sums = [
+    mass,
+    ...(wanted.includes("entropy") ? [weighted] : []),
+    ...(wanted.includes("sum_pi_squared") ? [squared] : []),
+  ];
+  let max: tf.Tensor | undefined;
+  let chosen: tf.Tensor | undefined;
+  for (const chunk of chunks) {
+    const { logits, isTarget } = chunkLogits(x, head, targets, chunk);
+    const chunkMax = tf.max(logits, 1, true);
+    const newMax: tf.Tensor = max ? tf.maximum(max, chunkMax) : chunkMax;
+    const e = tf.exp(tf.sub(logits, newMax));
+    const shrink = max && tf.exp(tf.sub(max, newMax));
+    for (const running of sums) {
+      const added = tf.sum(running.fn(e, logits), 1, true);
+      const old = running.sum && tf.mul(running.sum, running.power === 1 ? shrink! : tf.square(shrink!));
+      running.sum = old ? tf.add(old, added) : added;
+    }
+    const here = tf.sum(tf.mul(logits, isTarget), 1, true);
+    chosen = chosen ? tf.add(chosen, here) : here;
+    max = newMax;
+  }
+  const logNormaliser = tf.add(max!, tf.log(mass.sum!));
+  const outputs = wanted.map((name) => {
+    if (name === "log_probs") return tf.sub(chosen!, logNormaliser);
+    if (name === "entropy") return tf.sub(logNormaliser, tf.div(weighted.sum!, mass.sum!));
+    return tf.div(squared.sum!, tf.square(mass.sum!));
+  });
+  return { logNormaliser, outputs };
+}
