@@ -68,6 +68,8 @@ export interface TrainingEngine {
   saveState(): Promise<EngineState>;
   loadState(state: EngineState): Promise<void>;
   exportWeights(): Promise<WeightMap>;
+  /** Writes the model to a folder in the Hugging Face layout, tokenizer included, from which another run can start. */
+  savePretrained(folder: string): Promise<void>;
   dispose(): void;
 }
 
