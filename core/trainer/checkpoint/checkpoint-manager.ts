@@ -5,10 +5,10 @@ import { NdArray, type DType, type DTypeArrays } from "../../batch/nd-array.ts";
 import type { EngineState } from "../../engine/training-engine.ts";
 import { isVerlError, VerlError } from "../../errors/verl-error.ts";
 import type { Logger } from "../../registry/logger.ts";
+import { VERSION } from "../../registry/version.ts";
 import { readSafetensors, safetensorsChunks } from "../../tensor/safetensors.ts";
 import { replaceDurably, syncDirectory, writeDurably, type FileDigest } from "./durable-files.ts";
 import { checkFormat, findDamage, FORMAT, MANIFEST_FILE, readManifest, type Manifest } from "./manifest.ts";
-import { packageVersion } from "./package-version.ts";
 import { stateFromJson, stateToJson } from "./state-json.ts";
 
 /** Everything that a run needs to go on as if it had not stopped. All but the engines' arrays is plain JSON data. */
@@ -304,7 +304,7 @@ async function writeParts(directory: string, step: number, parts: CheckpointPart
   const manifest: Manifest = {
     format: FORMAT,
     step,
-    verl: packageVersion(),
+    verl: VERSION,
     saved_at: new Date().toISOString(),
     engines: Object.keys(parts.engines),
     files,

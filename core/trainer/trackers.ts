@@ -1,0 +1,48 @@
+import type { Logger } from "../registry/logger.ts";
+import type { RunContainer } from "../registry/run-container.ts";
+import type { Tracker } from "./tracker.ts";
+
+/** The run's own record, which the report and `verl report` read; every run has it. */
+const RECORD = "file";
+
+/** All trackers of a run as one. A tracker that fails is named in a warning, once, and does not stop the run. */
+export class Trackers implements Tracker {
+  readonly #trackers: ReadonlyMap<string, Tracker>;
+  readonly #logger: Pick<Logger, "warnOnce">;
+
+  constructor(trackers: Iterable<readonly [string, Tracker]>, logger: Pick<Logger, "warnOnce">) {
+    this.#trackers = new Map(trackers);
+    this.#logger = logger;
+  }
+
+  /** The trackers of `trainer.logger`, and `file` in any case. */
+  static create(keys: readonly string[], container: Pick<RunContainer, "create">, logger: Logger): Trackers {
+    const all = new Set([...keys, RECORD]);
+    return new Trackers(
+      [...all].map((key) => [key, container.create("tracker", key)] as const),
+      logger,
+    );
+  }
+
+  async log(metrics: Readonly<Record<string, number>>, step: number): Promise<void> {
+    await this.#each((tracker) => tracker.log(metrics, step));
+  }
+
+  async close(): Promise<void> {
+    await this.#each((tracker) => tracker.close?.());
+  }
+
+  async #each(call: (tracker: Tracker) => void | Promise<void>): Promise<void> {
+    for (const [key, tracker] of this.#trackers) {
+      try {
+        await call(tracker);
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        this.#logger.warnOnce(
+          `tracker/${key}`,
+          `The tracker "${key}" failed: ${reason}. The run goes on without its record.`,
+        );
+      }
+    }
+  }
+}

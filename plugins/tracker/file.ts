@@ -1,0 +1,23 @@
+import { join } from "node:path";
+import { CONFIG, inject, JsonLinesFile, type Tracker } from "verl";
+import type { RunPlace } from "./run-place.ts";
+
+/**
+ * JSON lines `{ "step": …, "data": { … } }` in `<run dir>/metrics.jsonl`, and in the file that verl's environment variables name:
+ * `VERL_FILE_LOGGER_PATH`, or `<VERL_FILE_LOGGER_ROOT>/<project>/<experiment>.jsonl`. A resumed run goes on in the same file.
+ */
+export class FileTracker implements Tracker {
+  readonly #files: readonly JsonLinesFile[];
+
+  constructor(@inject(CONFIG) { trainer }: RunPlace) {
+    const paths = new Set([join(trainer.default_local_dir, "metrics.jsonl")]);
+    const { VERL_FILE_LOGGER_PATH: path, VERL_FILE_LOGGER_ROOT: root } = process.env;
+    if (path) paths.add(path);
+    else if (root) paths.add(join(root, trainer.project_name, `${trainer.experiment_name}.jsonl`));
+    this.#files = [...paths].map((name) => new JsonLinesFile(name));
+  }
+
+  log(data: Readonly<Record<string, number>>, step: number): void {
+    for (const file of this.#files) file.append([{ step, data }]);
+  }
+}
