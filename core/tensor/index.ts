@@ -1,3 +1,4 @@
+export { activateBackend, type ChosenBackend } from "./backend.ts";
 export { createRng, type Rng } from "./rng.ts";
 export { readSafetensors, safetensorsChunks, type SafetensorsFile, type StoredArray } from "./safetensors.ts";
 export type { BackendOptions, TensorBackend } from "./tensor-backend.ts";

@@ -1,7 +1,10 @@
 import type { EntryMeta } from "../registry/entry.ts";
 
 export interface BackendOptions {
-  threads: number;
+  /** Threads of one computation. Default: the physical cores that this process may use. */
+  threads?: number;
+  /** Compiled graphs kept at most, where a backend compiles graphs. Default: the backend's own. */
+  cachedGraphs?: number;
 }
 
 /** A tfjs backend: how it is set up, and whether it can be here. */

@@ -1,0 +1,61 @@
+import { totalmem } from "node:os";
+import * as tf from "@tensorflow/tfjs";
+import type { BackendOptions, TensorBackend } from "verl";
+import { physicalCores } from "../physical-cores.ts";
+import { OrtBackend } from "./backend.ts";
+import { registerGradients } from "./gradients.ts";
+import { registerKernels } from "./register.ts";
+import { loadBinding } from "./session.ts";
+
+const NAME = "ort";
+const PACKAGE = "onnxruntime-node";
+
+/** Training, sampling, log-probs and validation, each in a few shapes. */
+const CACHED_GRAPHS = 48;
+/** Compiled graphs may hold this share of the machine's memory. */
+const MEMORY_SHARE = 0.25;
+
+/** Kernels are recorded and run as one compiled ONNX graph a step. */
+export const ort: TensorBackend = {
+  description: "Records kernels and runs them as one compiled graph through onnxruntime: the default on a CPU.",
+  tfjsName: NAME,
+
+  unavailable() {
+    try {
+      loadBinding();
+      return Promise.resolve(undefined);
+    } catch (error) {
+      return Promise.resolve(whyNot(error as NodeJS.ErrnoException));
+    }
+  },
+
+  async activate(options) {
+    registerOrt(options);
+    await tf.setBackend(NAME);
+  },
+};
+
+function whyNot({ code, message }: NodeJS.ErrnoException): string {
+  const firstLine = message.split("\n", 1)[0]!;
+  if (code === "MODULE_NOT_FOUND" && firstLine.includes(PACKAGE)) {
+    return `the package ${PACKAGE} is not installed. Run \`npm install ${PACKAGE}\`.`;
+  }
+  const platform = `${process.platform}-${process.arch}`;
+  if (code === "MODULE_NOT_FOUND") return `${PACKAGE} has no binary for ${platform}. Use tensor_backend "wasm".`;
+  return `${PACKAGE}'s binary for ${platform} does not load (${firstLine}). It needs glibc on Linux; else use tensor_backend "wasm".`;
+}
+
+/** The backend as tfjs knows it, registered on the first call. Options count then, and not later. */
+export function registerOrt({ threads, cachedGraphs }: BackendOptions = {}): OrtBackend {
+  const known = tf.findBackend(NAME);
+  if (known !== null && known !== undefined) return known as OrtBackend;
+  const backend = new OrtBackend({
+    threads: threads ?? physicalCores(),
+    sessions: cachedGraphs ?? CACHED_GRAPHS,
+    sessionBytes: MEMORY_SHARE * totalmem(),
+  });
+  tf.registerBackend(NAME, () => backend);
+  registerKernels(backend, NAME);
+  registerGradients();
+  return backend;
+}
