@@ -1,23 +1,36 @@
 import { isDeepStrictEqual } from "node:util";
 import { VerlError } from "../errors/verl-error.ts";
+import { readArrow } from "./arrow-read.ts";
+import { writeArrow } from "./arrow-write.ts";
+import { foldRows, unfoldColumns, unfoldRows } from "./folding.ts";
 import { concatMeta, mergeMeta, type ConflictPolicy, type MetaInfo } from "./meta-info.ts";
 import { clampIndex, isNdArray, NdArray, type DType, type DTypeArrays, type RowIds } from "./nd-array.ts";
+import { IS_PAD, isPadRow, padRows, withFlags } from "./padding.ts";
+import {
+  allKeys,
+  gatherRows,
+  hasFields,
+  mapColumns,
+  requireDivides,
+  sliceRows,
+  type BatchParts,
+  type Column,
+} from "./parts.ts";
 import {
   cyclicIds,
   repeatedIds,
   requirePositive,
   resolveIds,
+  resolveOrder,
   sampleRepeatedIds,
   steppedIds,
   type RowSelection,
   type Shuffler,
 } from "./row-ids.ts";
 import { quoteAll, TensorDict, type TensorFields } from "./tensor-dict.ts";
-import { unionSizes, uniteColumns, uniteTensors } from "./union.ts";
+import { uniteColumns, uniteTensors, unionSizes } from "./union.ts";
 
-/** One value a row, of any kind: strings, numbers, objects, ragged arrays. */
-export type Column = readonly unknown[];
-type ColumnFields = Readonly<Record<string, Column>> | Iterable<readonly [string, Column]>;
+export type ColumnFields = Readonly<Record<string, Column>> | Iterable<readonly [string, Column]>;
 
 /** One row: views of the tensors (without the batch axis), the values, and the batch's metaInfo. */
 export interface DataProtoItem {
@@ -32,7 +45,7 @@ export interface DataProtoParts {
   metaInfo?: MetaInfo;
 }
 
-/** Which parts of a batch; an absent list means all of that part. */
+/** Which parts of a batch, by name. */
 export interface DataProtoKeys {
   batchKeys?: readonly string[];
   nonTensorBatchKeys?: readonly string[];
@@ -40,21 +53,11 @@ export interface DataProtoKeys {
 }
 
 /**
- * Reserved bool field, one flag a row, 1 on rows that `padToDivisor` added. Absent: no row is padding. It travels with its rows
- * through every method, `select` included. Padding rows also have a zero `response_mask`, so whatever reduces under that mask
- * leaves them out by itself; what counts rows asks `isPadRow` or `validRows`.
- */
-export const IS_PAD = "is_pad";
-
-/** Masks that are 0 on padding rows. */
-const LOSS_MASKS = new Set(["response_mask", "loss_mask"]);
-
-/**
  * The batch that goes down the trainer's road: tensors, values of any kind, and facts about the whole. All parts have the same
  * number of rows. Methods return new batches and share memory with the old one where nothing had to move; only `pop` changes its
  * receiver, as its name says. A batch of no rows goes through every method.
  */
-export class DataProto {
+export class DataProto implements BatchParts {
   #batch: TensorDict;
   #nonTensorBatch: ReadonlyMap<string, Column>;
   #metaInfo: MetaInfo;
@@ -72,8 +75,8 @@ export class DataProto {
         );
       }
       if (this.#batch.has(key)) {
-        throw new VerlError("VERL_BATCH_CONFLICT", `"${key}" is both a tensor field and a column.`, {
-          hint: "Rename one.",
+        throw new VerlError("VERL_BATCH_CONFLICT", `"${key}" is the name of a tensor and of a column.`, {
+          hint: "rename() one of them.",
         });
       }
     }
@@ -87,7 +90,7 @@ export class DataProto {
     const batch = new Map<string, NdArray>();
     const nonTensorBatch = new Map<string, Column>();
     for (const [key, value] of Object.entries(fields)) {
-      const array = isNdArray(value) ? value : fromTyped(value);
+      const array = isNdArray(value) ? value : NdArray.fromTyped(value);
       if (array) batch.set(key, array);
       else if (Array.isArray(value)) nonTensorBatch.set(key, value as Column);
       else throw new VerlError("VERL_BATCH_FIELD_TYPE", `Field "${key}" is neither an array nor an NdArray.`);
@@ -95,52 +98,58 @@ export class DataProto {
     return new DataProto({ batch, nonTensorBatch, metaInfo });
   }
 
-  /** From tensors and columns apart; the same as the constructor, in verl's argument order. */
+  /** From tensors and columns apart: the constructor in verl's argument order. */
   static fromDict(tensors: TensorFields = {}, nonTensors: ColumnFields = {}, metaInfo: MetaInfo = {}): DataProto {
     return new DataProto({ batch: tensors, nonTensorBatch: nonTensors, metaInfo });
   }
 
   /**
-   * Rows of all parts in order, copied. Parts have the same fields; parts without any field are passed over; padding flags stay.
+   * Rows of all parts in order, copied. Parts have the same fields; those without any field are passed over; padding flags stay.
    * metaInfo: equal values merge, `metrics` of the parts become name → list, others go by `policy`.
-   * @param options.into a batch that nobody reads any more: its memory is written again where a field fits, which spares the
-   *   system fresh pages (most of the time of a large concat).
+   * @param options.into a batch that nobody reads any more: its memory is written again where a field fits. Fresh memory costs
+   *   several times the copy itself, so a loop that concatenates the same shapes each step gains from it.
    * @throws VERL_BATCH_FIELD_MISSING, VERL_BATCH_SHAPE, VERL_BATCH_CONFLICT
    */
-  static concat(parts: readonly DataProto[], options: { policy?: ConflictPolicy; into?: DataProto } = {}): DataProto {
-    const metaInfo = concatMeta(
-      parts.map((part) => part.metaInfo),
-      options.policy ?? "error",
-    );
+  static concat(
+    parts: readonly DataProto[],
+    { policy = "error", into }: { policy?: ConflictPolicy; into?: DataProto } = {},
+  ): DataProto {
+    const facts = parts.map((part) => part.metaInfo);
+    const metaInfo = concatMeta(facts, policy);
     let filled = parts.filter(hasFields);
-    if (filled.some((part) => part.batch.has(IS_PAD))) filled = filled.map(withPadFlags);
+    if (filled.some((part) => part.batch.has(IS_PAD))) filled = filled.map((part) => part.#flagged());
     const [first] = filled;
     if (!first) return new DataProto({ metaInfo });
-    for (const part of filled) {
-      requireSameKeys(first.batch.keys(), part.batch.keys());
-      requireSameKeys([...first.nonTensorBatch.keys()], [...part.nonTensorBatch.keys()]);
-    }
+    for (const part of filled) requireSameKeys(first, part);
     const batch = first.batch.map((_, key) => {
-      const reusable = options.into?.batch.has(key) ? options.into.batch.get(key) : undefined;
-      return NdArray.concat(
-        filled.map((part) => part.batch.get(key)),
-        reusable,
-      );
+      const arrays = filled.map((part) => part.batch.get(key));
+      return NdArray.concat(arrays, into?.batch.has(key) ? into.batch.get(key) : undefined);
     });
     const nonTensorBatch = mapColumns(first, (_, key) => filled.flatMap((part) => [...part.column(key)]));
     return new DataProto({ batch, nonTensorBatch, metaInfo });
   }
 
-  //ARROWREAD
+  /**
+   * Reads what `toArrow` wrote, or any Arrow IPC stream or file of one schema: numeric and fixed-size-list columns without nulls
+   * become tensors, the rest columns. Tensors are views of `bytes` (of one copy, when `bytes` does not start on a multiple of 8).
+   * @throws VERL_BATCH_ARROW for bytes that are cut short, corrupt, compressed, or hold a type that has no reading.
+   */
+  static fromArrow(bytes: Uint8Array): DataProto {
+    const parts = readArrow(bytes).map((part) => new DataProto(part));
+    return parts.length === 1 ? parts[0]! : DataProto.concat(parts);
+  }
 
+  /** Tensors: what has a shape. */
   get batch(): TensorDict {
     return this.#batch;
   }
 
+  /** Columns: one value of any kind a row. */
   get nonTensorBatch(): ReadonlyMap<string, Column> {
     return this.#nonTensorBatch;
   }
 
+  /** Facts about the batch as a whole. */
   get metaInfo(): MetaInfo {
     return this.#metaInfo;
   }
@@ -162,44 +171,44 @@ export class DataProto {
   /** The values under `key`, one a row. @throws VERL_BATCH_FIELD_MISSING */
   column(key: string): Column {
     const column = this.#nonTensorBatch.get(key);
-    if (!column) {
-      throw new VerlError("VERL_BATCH_FIELD_MISSING", `The batch has no column "${key}".`, {
-        hint: `It has ${quoteAll([...this.#nonTensorBatch.keys()])}.`,
-      });
-    }
-    return column;
+    if (column) return column;
+    throw missing(`The batch has no column "${key}".`, [...this.#nonTensorBatch.keys()]);
   }
 
   /** Row `index`, as views. @throws VERL_BATCH_INDEX */
   row(index: number): DataProtoItem {
     resolveIds([index], this.length);
     return {
-      batch: new Map([...this.#batch].map(([key, array]) => [key, array.row(index)])),
-      nonTensorBatch: new Map([...this.#nonTensorBatch].map(([key, column]) => [key, column[index]])),
+      batch: new Map(Array.from(this.#batch, ([key, array]) => [key, array.row(index)])),
+      nonTensorBatch: new Map(Array.from(this.#nonTensorBatch, ([key, column]) => [key, column[index]])),
       metaInfo: this.#metaInfo,
     };
   }
 
-  /** The named parts, shared. @throws VERL_BATCH_FIELD_MISSING for a key that does not exist, of any part. */
+  /** The named parts, shared; an absent list means all of that part. @throws VERL_BATCH_FIELD_MISSING for a key that does not exist. */
   select({ batchKeys, nonTensorBatchKeys, metaInfoKeys }: DataProtoKeys): DataProto {
     const fields = new Set(batchKeys ?? this.#batch.keys());
     if (this.#batch.has(IS_PAD)) fields.add(IS_PAD);
     const columns = nonTensorBatchKeys ?? [...this.#nonTensorBatch.keys()];
     const facts = metaInfoKeys ?? Object.keys(this.#metaInfo);
+    for (const key of facts) {
+      if (!Object.hasOwn(this.#metaInfo, key)) throw missing(`metaInfo has no "${key}".`, Object.keys(this.#metaInfo));
+    }
     return new DataProto({
       batch: this.#batch.select(fields),
       nonTensorBatch: columns.map((key) => [key, this.column(key)] as const),
-      metaInfo: Object.fromEntries(facts.map((key) => [key, this.#fact(key)])),
+      metaInfo: Object.fromEntries(facts.map((key) => [key, this.#metaInfo[key]])),
     });
   }
 
   /** Takes the named parts out of this batch and returns them; an absent list takes nothing. Padding flags stay on both sides. */
   pop({ batchKeys = [], nonTensorBatchKeys = [], metaInfoKeys = [] }: DataProtoKeys): DataProto {
     const taken = this.select({ batchKeys, nonTensorBatchKeys, metaInfoKeys });
-    const gone = new Set(batchKeys.filter((key) => key !== IS_PAD));
-    this.#batch = new TensorDict([...this.#batch].filter(([key]) => !gone.has(key)));
-    this.#nonTensorBatch = new Map([...this.#nonTensorBatch].filter(([key]) => !nonTensorBatchKeys.includes(key)));
-    this.#metaInfo = Object.fromEntries(Object.entries(this.#metaInfo).filter(([key]) => !metaInfoKeys.includes(key)));
+    const rest = <T>(fields: Iterable<[string, T]>, gone: readonly string[]): [string, T][] =>
+      [...fields].filter(([key]) => key === IS_PAD || !gone.includes(key));
+    this.#batch = new TensorDict(rest(this.#batch, batchKeys));
+    this.#nonTensorBatch = new Map(rest(this.#nonTensorBatch, nonTensorBatchKeys));
+    this.#metaInfo = Object.fromEntries(rest(Object.entries(this.#metaInfo), metaInfoKeys));
     return taken;
   }
 
@@ -221,19 +230,19 @@ export class DataProto {
 
   /** New keys for old ones, tensors and columns alike; order is kept. @throws VERL_BATCH_FIELD_MISSING, VERL_BATCH_CONFLICT */
   rename(names: Readonly<Record<string, string>>): DataProto {
-    const next = new Map(Object.entries(names));
-    for (const key of next.keys()) {
-      if (!this.#batch.has(key) && !this.#nonTensorBatch.has(key)) this.tensor(key);
+    const keys = allKeys(this);
+    for (const key of Object.keys(names)) {
+      if (!keys.includes(key)) throw missing(`The batch has no field "${key}" to rename.`, keys);
     }
-    const renamed = <T>(fields: Iterable<readonly [string, T]>): [string, T][] => {
-      const pairs = [...fields].map(([key, value]): [string, T] => [next.get(key) ?? key, value]);
-      const twice = pairs.find(([key], i) => pairs.findIndex(([other]) => other === key) !== i);
-      if (twice) throw new VerlError("VERL_BATCH_CONFLICT", `Renaming would give two fields the name "${twice[0]}".`);
-      return pairs;
-    };
+    const next = (key: string): string => (Object.hasOwn(names, key) ? names[key]! : key);
+    const taken = keys.map(next);
+    const twice = taken.find((key, i) => taken.indexOf(key) !== i);
+    if (twice !== undefined) {
+      throw new VerlError("VERL_BATCH_CONFLICT", `Renaming would give two fields the name "${twice}".`);
+    }
     return new DataProto({
-      batch: renamed(this.#batch),
-      nonTensorBatch: renamed(this.#nonTensorBatch),
+      batch: Array.from(this.#batch, ([key, array]) => [next(key), array] as const),
+      nonTensorBatch: Array.from(this.#nonTensorBatch, ([key, column]) => [next(key), column] as const),
       metaInfo: this.#metaInfo,
     });
   }
@@ -242,11 +251,7 @@ export class DataProto {
   slice(start = 0, end = this.length, step = 1): DataProto {
     const from = clampIndex(start, this.length);
     const to = Math.max(from, clampIndex(end, this.length));
-    if (step !== 1) return this.#gather(steppedIds(from, to, step));
-    return this.#with(
-      this.#batch.slice(from, to),
-      mapColumns(this, (column) => column.slice(from, to)),
-    );
+    return step === 1 ? this.#with(sliceRows(this, from, to)) : this.#gather(steppedIds(from, to, step));
   }
 
   /** The rows of a list of row numbers, or those that a boolean mask keeps; copied. @throws VERL_BATCH_INDEX, VERL_BATCH_SHAPE */
@@ -256,14 +261,7 @@ export class DataProto {
 
   /** The rows in another order. @param order each row number exactly once. @throws VERL_BATCH_INDEX */
   reorder(order: RowIds): DataProto {
-    if (order.length !== this.length || new Set(Array.from(order)).size !== this.length) {
-      throw new VerlError(
-        "VERL_BATCH_INDEX",
-        `An order of ${this.length} rows names each row once; this one has ${order.length} entries, ${new Set(Array.from(order)).size} of them different.`,
-        { hint: "Use index() to drop or repeat rows." },
-      );
-    }
-    return this.#gather(resolveIds(order, this.length));
+    return this.#gather(resolveOrder(order, this.length));
   }
 
   /** Each row `times` times: a, a, b, b when interleaved (the default), else a, b, a, b. */
@@ -271,7 +269,7 @@ export class DataProto {
     return this.#gather(repeatedIds(this.length, times, interleave));
   }
 
-  /** Row i `times[i]` times, in place. @throws VERL_BATCH_SHAPE unless there is one count a row. */
+  /** Row i `times[i]` times. @throws VERL_BATCH_SHAPE unless there is one count a row. */
   sampleLevelRepeat(times: RowIds): DataProto {
     return this.#gather(sampleRepeatedIds(this.length, times));
   }
@@ -281,8 +279,8 @@ export class DataProto {
    * fewer rows than parts. @param options.equal refuse uneven parts. @throws VERL_BATCH_SPLIT
    */
   chunk(count: number, { equal = false }: { equal?: boolean } = {}): DataProto[] {
-    requirePositive("Number of chunks", count);
-    if (equal && this.length % count !== 0) throw uneven(this.length, `${count} equal chunks`, count);
+    requirePositive("The number of chunks", count);
+    if (equal) requireDivides(count, this.length, `${count} equal chunks`);
     const size = Math.floor(this.length / count);
     const longer = this.length % count;
     return Array.from({ length: count }, (_, i) => {
@@ -293,20 +291,21 @@ export class DataProto {
 
   /** Parts of `size` rows, as views; the last one may be short. @param options.equal refuse a short one. @throws VERL_BATCH_SPLIT */
   split(size: number, { equal = false }: { equal?: boolean } = {}): DataProto[] {
-    requirePositive("Size of a part", size);
-    if (equal && this.length % size !== 0) throw uneven(this.length, `parts of ${size} rows`, size);
+    requirePositive("The size of a part", size);
+    if (equal) requireDivides(size, this.length, `parts of ${size} rows`);
     return Array.from({ length: Math.ceil(this.length / size) }, (_, i) => this.slice(i * size, (i + 1) * size));
   }
 
   /**
-   * Mini-batches of `miniBatchSize` rows, `epochs` times over; the last of an epoch may be short. In order these are views; with
-   * `shuffle`, each epoch is a fresh permutation drawn from that stream.
-   * @param options.shuffle the seeded stream, for example `createRng(seed).stream("mini_batches")`. Default: no shuffling.
+   * Mini-batches of `miniBatchSize` rows, `epochs` times over; the last of an epoch may be short. In order they are views; with
+   * `shuffle`, each epoch is a fresh permutation.
+   * @param options.shuffle the seeded stream that orders the rows, for example `createRng(seed)`. Default: rows stay in order.
+   * @param options.equal refuse a short mini-batch.
    */
   *makeIterator(
     miniBatchSize: number,
     { epochs = 1, shuffle, equal = false }: { epochs?: number; shuffle?: Shuffler; equal?: boolean } = {},
-  ): Generator<DataProto> {
+  ): Generator<DataProto, void> {
     for (let epoch = 0; epoch < epochs; epoch++) {
       const rows = shuffle ? this.#gather(shuffle.shuffle(cyclicIds(this.length, this.length))) : this;
       yield* rows.split(miniBatchSize, { equal });
@@ -318,17 +317,9 @@ export class DataProto {
    * `response_mask` is 0. A batch of no rows, or one that divides already, stays as it is. @throws VERL_BATCH_SPLIT
    */
   padToDivisor(divisor: number): DataProto {
-    requirePositive("Divisor", divisor);
-    const missing = this.length === 0 ? 0 : (divisor - (this.length % divisor)) % divisor;
-    if (missing === 0) return this;
-    const rows = this.length;
-    const padded = withPadFlags(this).#gather(cyclicIds(rows, rows + missing));
-    for (const [key, array] of padded.batch) {
-      // Freshly gathered arrays, which nobody else sees yet.
-      if (key === IS_PAD) array.data.fill(1 as never, rows);
-      if (LOSS_MASKS.has(key)) array.data.fill((array.dtype === "int64" ? 0n : 0) as never, rows * array.rowSize);
-    }
-    return padded;
+    requirePositive("The divisor", divisor);
+    const missingRows = this.length === 0 ? 0 : (divisor - (this.length % divisor)) % divisor;
+    return missingRows === 0 ? this : this.#with(padRows(this, this.length, missingRows));
   }
 
   /** Without the rows that `padToDivisor` added, wherever they went since. */
@@ -336,19 +327,13 @@ export class DataProto {
     if (!this.#batch.has(IS_PAD)) return this;
     const valid = this.validRows();
     const inFront = valid.every((row, i) => row === i);
-    const rows = inFront ? this.slice(0, valid.length) : this.#gather(valid);
-    return rows.#with(new TensorDict([...rows.batch].filter(([key]) => key !== IS_PAD)), rows.nonTensorBatch);
+    const { batch, nonTensorBatch } = inFront ? sliceRows(this, 0, valid.length) : gatherRows(this, valid);
+    return this.#with({ batch: batch.select(batch.keys().filter((key) => key !== IS_PAD)), nonTensorBatch });
   }
 
   /** True when row `index` was added by `padToDivisor`. */
   isPadRow(index: number): boolean {
-    return (
-      this.#batch.has(IS_PAD) &&
-      this.#batch
-        .get(IS_PAD)
-        .row(index)
-        .data.every((flag) => flag !== 0 && flag !== 0n)
-    );
+    return isPadRow(this.#batch, index);
   }
 
   /** Numbers of the rows that are not padding. */
@@ -361,60 +346,25 @@ export class DataProto {
    * @throws VERL_BATCH_SPLIT unless `newBatchSize` divides the length.
    */
   foldBatchDim(newBatchSize: number): DataProto {
-    if (
-      !Number.isInteger(newBatchSize) ||
-      newBatchSize < 0 ||
-      (newBatchSize === 0 ? this.length > 0 : this.length % newBatchSize !== 0)
-    ) {
-      throw uneven(this.length, `${newBatchSize} folded rows`, newBatchSize);
-    }
-    const inner = newBatchSize === 0 ? 0 : this.length / newBatchSize;
-    return this.#with(
-      this.#batch.map((array) => array.reshape([newBatchSize, inner, ...array.rowShape])),
-      mapColumns(this, (column) =>
-        Array.from({ length: newBatchSize }, (_, i) => column.slice(i * inner, (i + 1) * inner)),
-      ),
-    );
+    return this.#with(foldRows(this, this.length, newBatchSize));
   }
 
-  /** The inverse of `foldBatchDim`: the first `batchDims` axes become one. Column values are lists, nested `batchDims` − 1 deep. */
+  /** The inverse of `foldBatchDim`: the first `batchDims` axes become one, as views. @throws VERL_BATCH_SHAPE */
   unfoldBatchDim(batchDims = 2): DataProto {
-    return this.#with(
-      this.#batch.map((array, key) => {
-        if (array.shape.length < batchDims) {
-          throw new VerlError(
-            "VERL_BATCH_SHAPE",
-            `Field "${key}" has ${array.shape.length} axes; ${batchDims} cannot be unfolded.`,
-          );
-        }
-        const rows = array.shape.slice(0, batchDims).reduce((product, extent) => product * extent, 1);
-        return array.reshape([rows, ...array.shape.slice(batchDims)]);
-      }),
-      mapColumns(this, (column) => column.flat(batchDims - 1)),
-    );
+    return this.#with(unfoldRows(this, batchDims));
   }
 
   /**
-   * The named fields' second axis is cut in `chunks` parts, which become rows ([rows, chunks × k, …] → [rows × chunks, k, …], a
-   * view); every other field and column repeats each row `chunks` times. @throws VERL_BATCH_SPLIT
+   * The second axis of the named fields is cut in `chunks` parts, which become rows ([rows, chunks × k, …] → [rows × chunks, k, …],
+   * a view); every other field and column repeats each row `chunks` times. @throws VERL_BATCH_SPLIT, VERL_BATCH_FIELD_MISSING
    */
   unfoldColumnChunks(chunks: number, splitKeys: readonly string[]): DataProto {
-    requirePositive("Number of column chunks", chunks);
-    const cut = new Set(splitKeys);
-    for (const key of cut) this.tensor(key);
-    const ids = repeatedIds(this.length, chunks, true);
-    return this.#with(
-      this.#batch.map((array, key) => {
-        if (!cut.has(key)) return array.gather(ids);
-        const [rows = 0, width = 0, ...rest] = array.shape;
-        if (width % chunks !== 0) throw uneven(width, `${chunks} column chunks of field "${key}"`, chunks);
-        return array.reshape([rows * chunks, width / chunks, ...rest]);
-      }),
-      mapColumns(this, (column) => Array.from(ids, (row) => column[row])),
-    );
+    requirePositive("The number of column chunks", chunks);
+    this.#batch.select(splitKeys);
+    return this.#with(unfoldColumns(this, this.length, chunks, new Set(splitKeys)));
   }
 
-  /** Same tensors, values and metaInfo; NaN equals NaN, objects compare by value, key order does not matter. */
+  /** Same tensors, values and metaInfo; NaN equals NaN, objects compare by value, the order of keys does not matter. */
   equals(other: DataProto): boolean {
     return (
       this.#batch.equals(other.#batch) &&
@@ -423,73 +373,41 @@ export class DataProto {
     );
   }
 
-  //ARROWWRITE
+  /**
+   * One Arrow IPC stream: tensors as numbers or `arrow.fixed_shape_tensor`, columns as utf8, numbers, lists and structs where all
+   * rows have one type, else as marked JSON; metaInfo as JSON in the schema's metadata. Any Arrow reader can read the columns.
+   * @param options.into memory to write to, if it is large enough and starts on a multiple of 8; the result is then a view of it.
+   * @throws VERL_BATCH_ARROW for a value that neither Arrow nor JSON has a place for (a function, say), naming column and row.
+   */
+  toArrow(options: { into?: Uint8Array } = {}): Uint8Array {
+    return writeArrow(this, options.into);
+  }
 
-  #with(batch: TensorDict, nonTensorBatch: ReadonlyMap<string, Column>): DataProto {
-    return new DataProto({ batch, nonTensorBatch, metaInfo: this.#metaInfo });
+  #with(parts: BatchParts): DataProto {
+    return new DataProto({ batch: parts.batch, nonTensorBatch: parts.nonTensorBatch, metaInfo: this.#metaInfo });
   }
 
   #gather(ids: RowIds): DataProto {
-    return this.#with(
-      this.#batch.gather(ids),
-      mapColumns(this, (column) => Array.from(ids, (row) => column[row])),
-    );
+    return this.#with(gatherRows(this, ids));
   }
 
-  #fact(key: string): unknown {
-    if (!Object.hasOwn(this.#metaInfo, key)) {
-      throw new VerlError("VERL_BATCH_FIELD_MISSING", `metaInfo has no key "${key}".`, {
-        hint: `It has ${quoteAll(Object.keys(this.#metaInfo))}.`,
-      });
-    }
-    return this.#metaInfo[key];
+  #flagged(): DataProto {
+    const { batch, nonTensorBatch } = this;
+    return this.#with(withFlags({ batch, nonTensorBatch }, this.length));
   }
 }
 
-function hasFields(data: DataProto): boolean {
-  return data.batch.size > 0 || data.nonTensorBatch.size > 0;
+function missing(message: string, keys: readonly string[]): VerlError {
+  return new VerlError("VERL_BATCH_FIELD_MISSING", message, { hint: `It has ${quoteAll(keys)}.` });
 }
 
-function allKeys(data: DataProto): string[] {
-  return [...data.batch.keys(), ...data.nonTensorBatch.keys()];
-}
-
-function requireSameKeys(left: readonly string[], right: readonly string[]): void {
-  const missing = left.find((key) => !right.includes(key)) ?? right.find((key) => !left.includes(key));
-  if (missing === undefined) return;
+function requireSameKeys(left: BatchParts, right: BatchParts): void {
+  const [mine, theirs] = [allKeys(left), allKeys(right)];
+  const lone = mine.find((key) => !theirs.includes(key)) ?? theirs.find((key) => !mine.includes(key));
+  if (lone === undefined) return;
   throw new VerlError(
     "VERL_BATCH_FIELD_MISSING",
-    `Batches to concatenate have the same fields, but only some have "${missing}": one has ${quoteAll(left)}, another ${quoteAll(right)}.`,
-    { hint: "select() the common ones, or add it to every part." },
+    `Batches to concatenate have the same fields, but "${lone}" is missing in one: ${quoteAll(mine)} beside ${quoteAll(theirs)}.`,
+    { hint: "select() the common fields, or add it to every part." },
   );
-}
-
-function uneven(rows: number, parts: string, divisor: number): VerlError {
-  const below = Math.floor(rows / divisor) * divisor;
-  return new VerlError(
-    "VERL_BATCH_SPLIT",
-    `${rows} rows do not make ${parts}; the nearest lengths that do are ${below} and ${below + divisor}.`,
-    {
-      hint: `Pad with padToDivisor(${divisor}), or allow uneven parts.`,
-    },
-  );
-}
-
-function mapColumns(data: DataProto, change: (column: Column, key: string) => Column): Map<string, Column> {
-  return new Map([...data.nonTensorBatch].map(([key, column]) => [key, change(column, key)]));
-}
-
-/** The same batch with its flags written out, so that all parts have the field. */
-function withPadFlags(data: DataProto): DataProto {
-  if (data.batch.has(IS_PAD)) return data;
-  const { batch, nonTensorBatch, metaInfo } = data;
-  return new DataProto({ batch: [...batch, [IS_PAD, NdArray.zeros("bool", [data.length])]], nonTensorBatch, metaInfo });
-}
-
-function fromTyped(value: unknown): NdArray | undefined {
-  if (value instanceof Float32Array) return new NdArray("float32", [value.length], value);
-  if (value instanceof Int32Array) return new NdArray("int32", [value.length], value);
-  if (value instanceof BigInt64Array) return new NdArray("int64", [value.length], value);
-  if (value instanceof Uint8Array) return new NdArray("uint8", [value.length], value);
-  return undefined;
 }

@@ -51,6 +51,15 @@ export class NdArray<D extends DType = DType> {
     return new NdArray(dtype, shape, allocate(dtype, elementCount(shape)));
   }
 
+  /** A typed array as a field of one element a row; undefined for anything else. */
+  static fromTyped(value: unknown): NdArray | undefined {
+    if (value instanceof Float32Array) return new NdArray("float32", [value.length], value);
+    if (value instanceof Int32Array) return new NdArray("int32", [value.length], value);
+    if (value instanceof BigInt64Array) return new NdArray("int64", [value.length], value);
+    if (value instanceof Uint8Array) return new NdArray("uint8", [value.length], value);
+    return undefined;
+  }
+
   /**
    * Rows of all parts in order, copied. All parts have one dtype and one row shape; at least one part.
    * @param into an array that nobody reads any more: its memory is written again if it is of this dtype and large enough.

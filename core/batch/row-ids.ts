@@ -30,6 +30,20 @@ export function resolveIds(rows: RowSelection, length: number): Int32Array {
   });
 }
 
+/** Row numbers that name each row once. @throws VERL_BATCH_INDEX */
+export function resolveOrder(order: RowIds, length: number): Int32Array {
+  const ids = resolveIds(order, length);
+  const distinct = new Set(ids).size;
+  if (ids.length !== length || distinct !== length) {
+    throw new VerlError(
+      "VERL_BATCH_INDEX",
+      `An order of ${length} rows names each row once; this one has ${ids.length} entries, ${distinct} of them different.`,
+      { hint: "Use index() to drop or repeat rows." },
+    );
+  }
+  return ids;
+}
+
 /** 0, 1, … and again from 0 after `length`, `count` numbers in all. */
 export function cyclicIds(length: number, count: number): Int32Array {
   return Int32Array.from({ length: count }, (_, i) => i % length);

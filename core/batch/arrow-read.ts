@@ -1,0 +1,70 @@
+import { RecordBatchReader, type Data, type RecordBatch } from "apache-arrow";
+import { isVerlError, VerlError } from "../errors/verl-error.ts";
+import { META_INFO, ROWS, tensorOf } from "./arrow-format.ts";
+import { decodeColumn } from "./arrow-decode.ts";
+import type { MetaInfo } from "./meta-info.ts";
+import { NdArray, type DType, type DTypeArrays } from "./nd-array.ts";
+import { fromTaggedJson } from "./tagged-json.ts";
+
+export interface ArrowParts {
+  batch: Map<string, NdArray>;
+  nonTensorBatch: Map<string, readonly unknown[]>;
+  metaInfo: MetaInfo;
+}
+
+/** The record batches of an Arrow IPC stream or file. Bytes come from anywhere: every length in them is checked before use. */
+export function readArrow(bytes: Uint8Array): ArrowParts[] {
+  try {
+    const reader = RecordBatchReader.from(aligned(bytes)).open();
+    if (!reader.schema) throw corrupt("there is no schema");
+    const { metadata } = reader.schema;
+    const meta = metadata.get(META_INFO);
+    const metaInfo = meta === undefined ? {} : (fromTaggedJson(meta) as MetaInfo);
+    const parts = Array.from(reader as Iterable<RecordBatch>, (batch) =>
+      readRecordBatch(batch, metaInfo, bytes.byteLength),
+    );
+    const rows = parts.reduce((sum, part) => sum + part.rows, 0);
+    const promised = metadata.get(ROWS);
+    if (promised !== undefined && Number(promised) !== rows)
+      throw corrupt(`${promised} rows were written, but ${rows} are there`);
+    return parts;
+  } catch (error) {
+    throw isVerlError(error) ? error : corrupt(error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+function readRecordBatch(batch: RecordBatch, metaInfo: MetaInfo, byteLength: number): ArrowParts & { rows: number } {
+  const tensors = new Map<string, NdArray>();
+  const columns = new Map<string, readonly unknown[]>();
+  // A column takes at least a bit a row, but for those without content.
+  const maxLength = byteLength * 8 + 65_536;
+  batch.schema.fields.forEach((field, i) => {
+    const data = batch.data.children[i]!;
+    if (data.length !== batch.numRows)
+      throw corrupt(`column "${field.name}" has ${data.length} of ${batch.numRows} rows`);
+    if (data.length > maxLength) throw corrupt(`${data.length} rows cannot lie in ${byteLength} bytes`);
+    const tensor = data.nullCount === 0 ? tensorOf(field) : undefined;
+    if (tensor) tensors.set(field.name, readTensor(tensor.dtype, [data.length, ...tensor.rowShape], data));
+    else columns.set(field.name, decodeColumn(field, data, maxLength));
+  });
+  return { batch: tensors, nonTensorBatch: columns, metaInfo, rows: batch.numRows };
+}
+
+/** A view; NdArray checks that the elements are as many as the shape says. */
+function readTensor<D extends DType>(dtype: D, shape: readonly number[], data: Data): NdArray<D> {
+  const flat = data.children[0] ?? data;
+  const values = flat.values as Uint8Array;
+  return new NdArray(dtype, shape, values.subarray(0, flat.length) as DTypeArrays[D]);
+}
+
+/** Arrow lays buffers on multiples of 8 from the start, so views need a start on such a multiple. */
+function aligned(bytes: Uint8Array): Uint8Array {
+  return bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
+}
+
+function corrupt(why: string, cause?: unknown): VerlError {
+  return new VerlError("VERL_BATCH_ARROW", `The bytes are not an Arrow stream of a batch: ${why.replace(/\.$/, "")}.`, {
+    hint: "They must be whole, and as toArrow() or another Arrow writer made them, without compression.",
+    cause,
+  });
+}
