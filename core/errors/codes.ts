@@ -202,7 +202,10 @@ export const ERROR_CODES = {
     blame: "user",
     when: "A safetensors file is cut short, or its header contradicts its size.",
   },
-  VERL_TENSOR_BACKEND_UNAVAILABLE: { blame: "user", when: "The configured tensor backend, or every one, cannot run on this machine." },
+  VERL_TENSOR_BACKEND_UNAVAILABLE: {
+    blame: "user",
+    when: "The configured tensor backend, or every one, cannot run on this machine.",
+  },
   VERL_TENSOR_DTYPE: { blame: "plugin", when: "A tensor has a dtype that the tensor backend cannot hold." },
   VERL_VALIDATION_INFOS: {
     blame: "host",
