@@ -10,6 +10,7 @@ function instance(): Ajv {
     allErrors: true,
     useDefaults: true,
     strict: true,
+    code: { optimize: false }, // Compiling is half of the cost: schemas are many, and each validates once.
     strictRequired: false,
     allowUnionTypes: true,
     verbose: true,

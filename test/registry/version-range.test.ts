@@ -1,0 +1,32 @@
+import { expect, it } from "@jest/globals";
+import { compareToRange } from "../../core/registry/version-range.ts";
+
+it.each([
+  ["0.1.0", "^0.1", "inside"],
+  ["0.1.9", "^0.1.2", "inside"],
+  ["0.1.1", "^0.1.2", "older"],
+  ["0.2.0", "^0.1", "newer"],
+  ["0.0.3", "^0.0.3", "inside"],
+  ["0.0.4", "^0.0.3", "newer"],
+  ["0.9.0", "^0", "inside"],
+  ["1.9.0", "^1.2", "inside"],
+  ["2.0.0", "^1.2", "newer"],
+  ["1.2.9", "~1.2.3", "inside"],
+  ["1.3.0", "~1.2", "newer"],
+  ["1.9.0", "~1", "inside"],
+  ["1.2.3", "1.2.3", "inside"],
+  ["1.2.4", "=1.2.3", "newer"],
+  ["1.2.4", "1.2", "inside"],
+  ["1.0.0", ">=0.1 <1", "newer"],
+  ["0.5.0", ">=0.1 <1", "inside"],
+  ["0.1.0", ">0.1.0", "older"],
+  ["0.1.1", ">0.1.0", "inside"],
+  ["0.1.1", "<=0.1", "inside"],
+  ["0.3.0", "^0.1 || ^0.3", "inside"],
+  ["0.2.0", "^0.1 || ^0.3", "newer"],
+  ["0.1.0", "^0.2 || ^0.3", "older"],
+  ["3.2.1", "*", "inside"],
+  ["0.1.0", "latest", undefined],
+  ["0.1.0", "", undefined],
+  ["0.1.0", "^x", undefined],
+])("%s stands to %j: %s", (version, range, standing) => expect(compareToRange(version, range)).toBe(standing));
