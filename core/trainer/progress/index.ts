@@ -1,0 +1,1 @@
+export { Progress, type ProgressOptions, type ProgressStream } from "./progress.ts";
