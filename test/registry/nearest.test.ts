@@ -76,5 +76,9 @@ describe("nearest", () => {
 });
 
 it("joins alternatives as a sentence does", () => {
-  expect([["a"], ["a", "b"], ["a", "b", "c"]].map(quotedAlternatives)).toEqual(['"a"', '"a" or "b"', '"a", "b" or "c"']);
+  expect([["a"], ["a", "b"], ["a", "b", "c"]].map(quotedAlternatives)).toEqual([
+    '"a"',
+    '"a" or "b"',
+    '"a", "b" or "c"',
+  ]);
 });

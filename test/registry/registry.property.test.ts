@@ -10,7 +10,9 @@ const NAMES = ["a", "b", "c", "d", "e"];
 const name = fc.constantFrom(...NAMES);
 
 /** Few entries under few names, so that most sequences hold repetitions and conflicts. */
-const POOL = [undefined, undefined, "a", "c"].map((alias) => estimator(alias === undefined ? {} : { aliases: [alias] }));
+const POOL = [undefined, undefined, "a", "c"].map((alias) =>
+  estimator(alias === undefined ? {} : { aliases: [alias] }),
+);
 const entry = fc.constantFrom(...POOL);
 
 beforeEach(() => void jest.spyOn(process.stderr, "write").mockReturnValue(true));

@@ -158,7 +158,9 @@ describe("an unknown key", () => {
   });
 
   it("says so when nothing is registered at all", async () => {
-    expect((await failure(() => advantages.resolve("grpo"))).hint).toContain("No advantage estimator is registered at all");
+    expect((await failure(() => advantages.resolve("grpo"))).hint).toContain(
+      "No advantage estimator is registered at all",
+    );
   });
 
   it.each(["__proto__", "constructor", "toString"])("is unknown even if it is %s", async (key) => {
