@@ -1,3 +1,6 @@
+import type { Generation } from "../engine/rollout-engine.ts";
+import { VerlError } from "../errors/verl-error.ts";
+
 /** A run of tokens that came from one side. */
 export interface Segment {
   ids: Int32Array;
@@ -17,5 +20,77 @@ export interface Trajectory {
   /** Set by loops that score themselves. */
   rewardScore?: number;
   extraFields: Record<string, unknown>;
+  /** Of the oldest weights that sampled any of it. */
   weightVersion: number;
+}
+
+/** What a loop knows only at its end. */
+export type TrajectoryEnd = Pick<Trajectory, "stopReason" | "numTurns"> &
+  Partial<Pick<Trajectory, "rewardScore" | "extraFields">>;
+
+/**
+ * Builds a trajectory turn by turn. Ids, log-probs and mask have the same length by construction: each token comes in with what
+ * belongs to it, and nothing is ever encoded anew.
+ */
+export class TrajectoryRecorder {
+  private readonly segments: Segment[] = [];
+  private tokens: number;
+  private weightVersion = Infinity;
+
+  constructor(private readonly promptIds: Int32Array) {
+    this.tokens = promptIds.length;
+  }
+
+  /** Tokens so far, the prompt included. */
+  get length(): number {
+    return this.tokens;
+  }
+
+  /** Tokens after the prompt. */
+  get responseLength(): number {
+    return this.tokens - this.promptIds.length;
+  }
+
+  /** Appends what the model sampled; it is trained on. @throws VerlError VERL_AGENT_TRAJECTORY */
+  sampled({ ids, logprobs, weightVersion }: Generation): void {
+    if (ids.length !== logprobs.length) {
+      throw new VerlError(
+        "VERL_AGENT_TRAJECTORY",
+        `A generation has ${ids.length} tokens but ${logprobs.length} log-probs.`,
+        {
+          hint: "The rollout engine is at fault: it gives one log-prob a sampled token.",
+        },
+      );
+    }
+    this.weightVersion = Math.min(this.weightVersion, weightVersion);
+    this.append({ ids, logprobs, trainable: true });
+  }
+
+  /** Appends tokens that came from outside (a tool, a user, the template); they are context only. */
+  observed(ids: Int32Array): void {
+    this.append({ ids, trainable: false });
+  }
+
+  /** All tokens in order, as the prompt of the next generation. */
+  ids(): Int32Array {
+    const ids = new Int32Array(this.tokens);
+    ids.set(this.promptIds);
+    let at = this.promptIds.length;
+    for (const segment of this.segments) {
+      ids.set(segment.ids, at);
+      at += segment.ids.length;
+    }
+    return ids;
+  }
+
+  end({ extraFields = {}, ...end }: TrajectoryEnd): Trajectory {
+    const weightVersion = Number.isFinite(this.weightVersion) ? this.weightVersion : 0;
+    return { promptIds: this.promptIds, segments: this.segments, weightVersion, extraFields, ...end };
+  }
+
+  private append(segment: Segment): void {
+    if (segment.ids.length === 0) return;
+    this.segments.push(segment);
+    this.tokens += segment.ids.length;
+  }
 }

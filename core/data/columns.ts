@@ -99,7 +99,7 @@ function describe(value: unknown): string {
   if (value === null || value === undefined) return "nothing";
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `a list of ${value.length}`;
   if (typeof value === "object") return `an object with ${Object.keys(value).join(", ") || "no fields"}`;
-  const text = String(value as string | number | boolean | bigint);
+  const text = typeof value === "string" ? value : `${value as number}`;
   return `the ${typeof value} ${JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)}`;
 }
 

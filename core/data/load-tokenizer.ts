@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Tokenizer as HubTokenizer } from "@huggingface/tokenizers";
+import { Tokenizer as PackageTokenizer } from "@huggingface/tokenizers";
 import { VerlError } from "../errors/verl-error.ts";
 import { ChatTemplate } from "./chat-template.ts";
 import { expandPath } from "./expand-path.ts";
@@ -12,6 +12,18 @@ export interface LoadTokenizerOptions {
 }
 
 type TokenizerConfig = Record<string, unknown>;
+
+/** What is used of the package, whose own declarations do not resolve under Node's rules for ES modules. */
+interface HubTokenizer {
+  /** A token outside the vocabulary of a model without unknown token has no id. */
+  encode(text: string, options: { add_special_tokens: boolean }): { ids: (number | undefined)[]; tokens: string[] };
+  decode(ids: number[], options: { clean_up_tokenization_spaces: boolean }): string;
+  token_to_id(token: string): number | undefined;
+  get_vocab(): ReadonlyMap<string, number>;
+  get_added_tokens_decoder(): ReadonlyMap<number, { id: number; special: boolean }>;
+}
+
+const HubTokenizer = PackageTokenizer as unknown as new (definition: object, config: object) => HubTokenizer;
 
 /**
  * Loads the tokenizer of a model folder in the Hugging Face layout: `tokenizer.json`, `tokenizer_config.json`, and the chat template
@@ -55,7 +67,9 @@ class FolderTokenizer implements Tokenizer {
     private readonly configFile: string,
     template: { source: string; file: string } | undefined,
   ) {
-    this.vocabSize = Math.max(...hub.get_vocab().values()) + 1;
+    let highest = -1;
+    for (const id of hub.get_vocab().values()) highest = Math.max(highest, id);
+    this.vocabSize = highest + 1;
     const eos = this.tokenId(config, "eos_token");
     if (eos === undefined)
       throw invalid(configFile, "tokenizer_config.json names no eos_token, so no answer could end");
@@ -74,11 +88,10 @@ class FolderTokenizer implements Tokenizer {
   }
 
   encode(text: string, { addSpecialTokens = true }: { addSpecialTokens?: boolean } = {}): Int32Array {
-    const { ids, tokens }: { ids: number[]; tokens: string[] } = this.hub.encode(text, {
+    const { ids, tokens } = this.hub.encode(text, {
       add_special_tokens: addSpecialTokens,
     });
-    // The package's types say otherwise, but a token outside the vocabulary of a model without unknown token has no id.
-    const unknown = (ids as (number | undefined)[]).findIndex((id) => id === undefined);
+    const unknown = ids.findIndex((id) => id === undefined);
     if (unknown >= 0) {
       throw new VerlError(
         "VERL_DATA_UNENCODABLE",
@@ -89,7 +102,7 @@ class FolderTokenizer implements Tokenizer {
         },
       );
     }
-    return Int32Array.from(ids);
+    return Int32Array.from(ids as number[]);
   }
 
   decode(ids: ArrayLike<number>, { skipSpecialTokens = false }: { skipSpecialTokens?: boolean } = {}): string {

@@ -189,6 +189,10 @@ export const ERROR_CODES = {
     blame: "user",
     when: "No score function is configured and none is registered for a row's data source.",
   },
+  VERL_REWARD_RESULT: {
+    blame: "plugin",
+    when: "A reward manager returned another number of results than it was given rows.",
+  },
   VERL_REWARD_UNSCORED: {
     blame: "user",
     when: "A larger share of a batch than `reward_model.max_unscored_fraction` has no score.",

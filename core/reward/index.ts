@@ -1,1 +1,17 @@
-export * from "./reward-manager.ts";
+export { mapConcurrent } from "./map-concurrent.ts";
+export {
+  RewardManager,
+  type RewardScore,
+  type SampleReward,
+  type ScoreFunction,
+  type ScoreInput,
+  type ScoreResult,
+} from "./reward-manager.ts";
+export { toSampleReward, unscored, unscoredClass, type UnscoredClass } from "./sample-reward.ts";
+export { requireScored, responseLengths, REWARD_SCORE, scoreBatch, unscoredMetrics } from "./score-batch.ts";
+export {
+  loadScoreFunctions,
+  SCORE_FUNCTIONS,
+  type CustomRewardFunction,
+  type ScoreFunctions,
+} from "./score-functions.ts";

@@ -1,0 +1,38 @@
+/**
+ * Runs `run` for every item, at most `limit` at once, and gives the results in the items' order. The first failure, or `signal`,
+ * ends it: nothing more is started, and what is under way is no longer waited for.
+ */
+export async function mapConcurrent<T, R>(
+  items: readonly T[],
+  limit: number,
+  run: (item: T, index: number) => R | Promise<R>,
+  signal?: AbortSignal,
+): Promise<R[]> {
+  signal?.throwIfAborted();
+  const results = new Array<R>(items.length);
+  let next = 0;
+  let ended = false;
+  const lane = async (): Promise<void> => {
+    while (!ended && next < items.length) {
+      const index = next++;
+      results[index] = await run(items[index]!, index);
+    }
+  };
+  const lanes = Promise.all(Array.from({ length: Math.min(Math.max(1, limit), items.length) }, lane));
+  try {
+    await (signal === undefined ? lanes : Promise.race([lanes, rejectOnAbort(signal, lanes)]));
+  } finally {
+    ended = true;
+  }
+  return results;
+}
+
+/** Rejects when `signal` fires; its listener goes when `work` is done. */
+function rejectOnAbort(signal: AbortSignal, work: Promise<unknown>): Promise<never> {
+  return new Promise((_, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener("abort", abort, { once: true });
+    const stopListening = (): void => signal.removeEventListener("abort", abort);
+    work.then(stopListening, stopListening);
+  });
+}

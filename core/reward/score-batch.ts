@@ -1,0 +1,95 @@
+import type { DataProto } from "../batch/data-proto.ts";
+import { VerlError } from "../errors/verl-error.ts";
+import type { RewardManager, SampleReward } from "./reward-manager.ts";
+import { unscored, unscoredClass } from "./sample-reward.ts";
+
+/** Column that agent loops fill for the rows they scored themselves; null or absent for the others. */
+export const REWARD_SCORE = "reward_score";
+
+/**
+ * One reward a row, in order. Rows that their agent loop scored keep that score, rows without a response token stay unscored, and
+ * the manager is asked for the rest.
+ * @throws VerlError VERL_REWARD_RESULT when the manager returns another number of results than it was given rows.
+ */
+export async function scoreBatch(
+  manager: RewardManager,
+  batch: DataProto,
+  options: { validate: boolean; signal?: AbortSignal },
+): Promise<SampleReward[]> {
+  const own = batch.nonTensorBatch.get(REWARD_SCORE);
+  const lengths = responseLengths(batch);
+  const rewards = Array.from(lengths, (length, row): SampleReward | undefined => {
+    if (length === 0) return unscored("empty_response", "there is no response token to carry a score");
+    const score = own?.[row];
+    return typeof score === "number" ? { score, extra: {} } : undefined;
+  });
+  const open = rewards.flatMap((reward, row) => (reward === undefined ? [row] : []));
+  if (open.length === 0) return rewards as SampleReward[];
+  const scored = await manager.score(open.length === batch.length ? batch : batch.index(open), options);
+  if (scored.length !== open.length) {
+    throw new VerlError(
+      "VERL_REWARD_RESULT",
+      `The reward manager ${manager.constructor.name} returned ${scored.length} results for ${open.length} rows.`,
+      { hint: "score() returns one result a row, in order; a row without score is { unscored: reason, extra: {} }." },
+    );
+  }
+  open.forEach((row, index) => (rewards[row] = scored[index]!));
+  return rewards as SampleReward[];
+}
+
+/** Tokens of each row's response, observations included: those that `attention_mask` marks in its last columns. */
+export function responseLengths(batch: DataProto): Int32Array {
+  const [rows = 0, responseWidth = 0] = batch.tensor("responses").shape;
+  const mask = batch.tensor("attention_mask", "int32");
+  const width = mask.shape[1] ?? 0;
+  const lengths = new Int32Array(rows);
+  for (let row = 0; row < rows; row += 1) {
+    const end = (row + 1) * width;
+    for (let at = end - responseWidth; at < end; at += 1) lengths[row]! += mask.data[at]!;
+  }
+  return lengths;
+}
+
+/**
+ * How many rows have no score, by class: `reward/unscored/error` and so on, `reward/unscored` for all of them, and
+ * `reward/unscored_fraction`.
+ */
+export function unscoredMetrics(rewards: readonly SampleReward[]): Record<string, number> {
+  const metrics: Record<string, number> = { "reward/unscored": 0 };
+  for (const reward of rewards) {
+    if (!("unscored" in reward)) continue;
+    const name = `reward/unscored/${unscoredClass(reward.unscored)}`;
+    metrics[name] = (metrics[name] ?? 0) + 1;
+    metrics["reward/unscored"]! += 1;
+  }
+  metrics["reward/unscored_fraction"] = rewards.length === 0 ? 0 : metrics["reward/unscored"]! / rewards.length;
+  return metrics;
+}
+
+/**
+ * Ends the run when a larger share of the batch than `maxFraction` has no score, since it would go on with what is left. Empty
+ * responses do not count: they are the policy's doing, not the reward's.
+ * @throws VerlError VERL_REWARD_UNSCORED with the commonest reasons.
+ */
+export function requireScored(rewards: readonly SampleReward[], maxFraction: number): void {
+  const reasons = new Map<string, { count: number; first: number }>();
+  let failed = 0;
+  rewards.forEach((reward, row) => {
+    if (!("unscored" in reward) || unscoredClass(reward.unscored) === "empty_response") return;
+    failed += 1;
+    const seen = reasons.get(reward.unscored);
+    if (seen === undefined) reasons.set(reward.unscored, { count: 1, first: row });
+    else seen.count += 1;
+  });
+  if (failed === 0 || failed / rewards.length <= maxFraction) return;
+  const commonest = [...reasons].sort(([, a], [, b]) => b.count - a.count).slice(0, 3);
+  throw new VerlError(
+    "VERL_REWARD_UNSCORED",
+    `${failed} of ${rewards.length} answers have no score: ${commonest.map(([reason, { count, first }]) => `${count} × ${reason} (first: sample ${first})`).join("; ")}.`,
+    {
+      location: { path: "reward_model.max_unscored_fraction" },
+      hint: `Mend the score function, or let more than ${maxFraction} of a batch go unscored (reward_model.max_unscored_fraction).`,
+      details: { failed, rows: rewards.length, reasons: Object.fromEntries([...reasons].slice(0, 20)) },
+    },
+  );
+}

@@ -1,0 +1,123 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { isVerlError, VerlError, type ErrorLocation } from "../errors/index.ts";
+import { importSource } from "../registry/import-source.ts";
+import { nearest } from "../registry/nearest.ts";
+import { registries } from "../registry/registries.ts";
+import type { ScoreFunction } from "./reward-manager.ts";
+
+/** The `custom_reward_function` section of the config. */
+export interface CustomRewardFunction {
+  /** A .ts or .js file; null: the function registered for each row's `data_source`. */
+  path: string | null;
+  name: string;
+  /** Further named arguments of each call; they win over the call's own. */
+  reward_kwargs: Readonly<Record<string, unknown>>;
+}
+
+/** The score functions of a run; injected under `SCORE_FUNCTIONS`. */
+export interface ScoreFunctions {
+  /** The function for rows of a data source. @throws VerlError VERL_REWARD_NO_FUNCTION */
+  get(dataSource: string): ScoreFunction;
+}
+
+/** Token of the run's `ScoreFunctions`. */
+export const SCORE_FUNCTIONS: unique symbol = Symbol.for("verl.token.SCORE_FUNCTIONS");
+
+/**
+ * Loads `custom_reward_function`, or, without a path, looks functions up in the `reward_score` registry by data source.
+ * @param baseDir folder from which a relative path starts.
+ * @throws VerlError VERL_REWARD_FUNCTION_FILE, VERL_REWARD_FUNCTION_EXPORT
+ */
+export async function loadScoreFunctions(config: CustomRewardFunction, baseDir: string): Promise<ScoreFunctions> {
+  const { path, name, reward_kwargs: kwargs } = config;
+  const custom = path === null ? undefined : await loadFunction(resolve(baseDir, path), name);
+  const withKwargs = (score: ScoreFunction): ScoreFunction => {
+    if (Object.keys(kwargs).length === 0) return score;
+    return (input) => score({ ...input, ...kwargs });
+  };
+  const known = new Map<string, ScoreFunction>();
+  return {
+    get(dataSource) {
+      let score = known.get(dataSource);
+      if (score === undefined) {
+        score = withKwargs(custom ?? registered(dataSource));
+        known.set(dataSource, score);
+      }
+      return score;
+    },
+  };
+}
+
+function registered(dataSource: string): ScoreFunction {
+  const entry = registries.reward_score.get(dataSource);
+  if (entry !== undefined) return entry.score;
+  const keys = registries.reward_score.keys();
+  throw new VerlError(
+    "VERL_REWARD_NO_FUNCTION",
+    `No score function is known for rows with data_source "${dataSource}".`,
+    {
+      location: { path: "custom_reward_function.path" },
+      hint: `Set custom_reward_function.path to a file that exports one. Registered are: ${keys.join(", ") || "none"}.`,
+      details: { dataSource, registered: keys },
+    },
+  );
+}
+
+async function loadFunction(file: string, name: string): Promise<ScoreFunction> {
+  const location: ErrorLocation = { file, path: "custom_reward_function.path" };
+  const isFile = await stat(file).then(
+    (info) => info.isFile(),
+    () => false,
+  );
+  if (!isFile) {
+    throw new VerlError("VERL_REWARD_FUNCTION_FILE", `The reward file "${file}" does not exist.`, {
+      location,
+      hint: "custom_reward_function.path names a .ts or .js file; a relative path starts at the working directory.",
+    });
+  }
+  const module = await importFile(file, location);
+  const score = module[name];
+  if (typeof score === "function") return score as ScoreFunction;
+  const exported = Object.keys(module);
+  const meant = nearest(
+    name,
+    exported.filter((key) => typeof module[key] === "function"),
+  );
+  throw new VerlError(
+    "VERL_REWARD_FUNCTION_EXPORT",
+    score === undefined
+      ? `The reward file exports no "${name}".`
+      : `The reward file's export "${name}" is no function.`,
+    {
+      location,
+      hint: `It exports ${exported.join(", ") || "nothing"}.${meant.length > 0 ? ` Did you mean custom_reward_function.name=${meant[0]}?` : ` Set custom_reward_function.name.`}`,
+      details: { name, exported },
+    },
+  );
+}
+
+async function importFile(file: string, location: ErrorLocation): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await importSource(pathToFileURL(file).href);
+  } catch (cause) {
+    if (isVerlError(cause)) throw cause;
+    const { message, stack = "" } = cause instanceof Error ? cause : new Error(String(cause));
+    throw new VerlError("VERL_REWARD_FUNCTION_FILE", `The reward file does not load: ${message}`, {
+      location: { ...location, ...positionIn(file, `${message}\n${stack}`) },
+      cause,
+      hint: "Mend the file; it must load by itself, without side effects that fail.",
+    });
+  }
+}
+
+/** The first `file:line:column` of a message or stack that lies in `file`. */
+function positionIn(file: string, text: string): { line?: number; column?: number } {
+  const at = text.indexOf(`${file}:`);
+  const [, line, column] = (at < 0 ? null : /^:(\d{1,9})(?::(\d{1,9}))?/.exec(text.slice(at + file.length))) ?? [];
+  return {
+    ...(line === undefined ? {} : { line: Number(line) }),
+    ...(column === undefined ? {} : { column: Number(column) }),
+  };
+}
