@@ -2,7 +2,7 @@ import * as tf from "@tensorflow/tfjs";
 import { VerlError } from "verl";
 import { type CacheStats, GraphCache } from "./graph-cache.ts";
 import { Recorder } from "./recorder.ts";
-import { isDType, LazyValue, type Values } from "./value.ts";
+import { copyValues, isDType, LazyValue, type Values } from "./value.ts";
 
 export interface OrtOptions {
   /** Threads of one graph. */
@@ -71,8 +71,10 @@ export class OrtBackend extends tf.KernelBackend {
     this.#moved.set(dataId, value);
   }
 
+  /** A copy: values are shared and stay as they are, whatever the caller does to what it gets. */
   override readSync(dataId: object): Values {
-    return this.recorder.valuesOf(this.resolve(dataId)).slice();
+    const value = this.resolve(dataId);
+    return copyValues(this.recorder.valuesOf(value), value.dtype);
   }
 
   override read(dataId: object): Promise<Values> {

@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { isMainThread } from "node:worker_threads";
 import type { DType, Values } from "./value.ts";
 
 /** A tensor as the native binding takes it: plain data, no class needed. */
@@ -17,23 +18,46 @@ interface NativeSession {
   ): Record<string, { data: Values }>;
   dispose(): void;
 }
-interface NativeModule {
-  binding: { InferenceSession: new () => NativeSession };
-  initOrt(): void;
+type TensorConstructor = new (type: DType, data: Values, dims: number[]) => { data: Values };
+interface Binding {
+  InferenceSession: new () => NativeSession;
+  initOrtOnce(logLevel: number, tensor: TensorConstructor, isMainThread: boolean): void;
 }
 
-let native: NativeModule | undefined;
+let binding: Binding | undefined;
 
 /**
  * onnxruntime-node's native binding. Its public class only wraps this one in `setImmediate`; called directly it is
  * synchronous, and so `dataSync()` works. Throws what the platform throws where there is no binary.
  */
-export function loadBinding(): NativeModule {
-  if (native === undefined) {
-    native = createRequire(import.meta.url)("onnxruntime-node/dist/binding.js") as NativeModule;
-    native.initOrt();
-  }
-  return native;
+export function loadBinding(): Binding {
+  if (binding !== undefined) return binding;
+  const require = createRequire(import.meta.url);
+  const native = require("onnxruntime-node/dist/binding.js") as { binding: Binding; initOrt(): void };
+  const { Tensor } = require("onnxruntime-node") as { Tensor: TensorConstructor };
+  // Once by the package, so that it does not do it later; then with a constructor of our own.
+  native.initOrt();
+  native.binding.initOrtOnce(WARNINGS, plainWhileRunning(Tensor), isMainThread);
+  return (binding = native.binding);
+}
+
+const WARNINGS = 2;
+let running = false;
+
+/**
+ * The binding has one constructor for all results. Ours are plain: a Tensor checks its arguments at length, and refuses
+ * arrays of another realm, such as a test runner's. Other users of the package get their Tensors.
+ */
+function plainWhileRunning(Tensor: TensorConstructor): TensorConstructor {
+  return class {
+    constructor(
+      type: DType,
+      readonly data: Values,
+      dims: number[],
+    ) {
+      if (!running) return new Tensor(type, data, dims);
+    }
+  };
 }
 
 export interface SessionOptions {
@@ -62,7 +86,7 @@ export class Session {
     this.#inputs = inputs;
     this.#outputs = outputs;
     this.#fetches = Object.fromEntries(outputs.map((name) => [name, null]));
-    this.#session = new (loadBinding().binding.InferenceSession)();
+    this.#session = new (loadBinding().InferenceSession)();
     this.#session.loadModel(model.buffer, model.byteOffset, model.byteLength, {
       executionProviders: ["cpu"],
       intraOpNumThreads: options.threads,
@@ -81,8 +105,13 @@ export class Session {
       const { name, dtype, shape } = this.#inputs[i]!;
       feeds[name] = { type: dtype, dims: shape, data: inputs[i]!, location: "cpu" };
     }
-    const results = this.#session.run(feeds, this.#fetches, {});
-    return this.#outputs.map((name) => results[name]!.data);
+    running = true;
+    try {
+      const results = this.#session.run(feeds, this.#fetches, {});
+      return this.#outputs.map((name) => results[name]!.data);
+    } finally {
+      running = false;
+    }
   }
 
   dispose(): void {

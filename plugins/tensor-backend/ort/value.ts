@@ -24,7 +24,7 @@ export function sameShape(a: readonly number[], b: readonly number[]): boolean {
 
 /** A private copy of `source` as the array type of `dtype`. */
 export function copyValues(source: ArrayLike<number>, dtype: DType): Values {
-  return CONSTRUCTORS[dtype].from(source);
+  return new CONSTRUCTORS[dtype](source);
 }
 
 export const allocate = (dtype: DType, size: number): Values => new CONSTRUCTORS[dtype](size);

@@ -6,7 +6,9 @@ import type { DType, LazyValue } from "../value.ts";
 import { cast } from "./cast.ts";
 
 interface ReductionAttrs {
-  axis: number | number[];
+  axis?: number | number[];
+  /** tf.max's name for it. */
+  reductionIndices?: number | number[];
   keepDims: boolean;
 }
 type RecordedAttrs = { axes: readonly number[]; keep: boolean };
@@ -15,6 +17,17 @@ const reduction = (onnx: string): Op =>
   defineOp<RecordedAttrs>(onnx, (graph, [x], out, { attrs }) =>
     graph.node(onnx, [x!, graph.ints(attrs.axes)], out, { keepdims: attrs.keep ? 1 : 0 }),
   );
+
+/** onnxruntime passes NaN over; here, as in tfjs, one NaN makes the largest and the smallest NaN. */
+const extreme = (onnx: string): Op =>
+  defineOp<RecordedAttrs>(onnx, (graph, [x], out, { attrs, value }) => {
+    const axes = graph.ints(attrs.axes);
+    const keepdims = attrs.keep ? 1 : 0;
+    if (value.dtype !== "float32") return graph.node(onnx, [x!, axes], out, { keepdims });
+    const hasNaN = graph.apply("ReduceMax", [graph.cast(graph.apply("IsNaN", [x!]), "float32"), axes], { keepdims });
+    const found = graph.apply("Greater", [hasNaN, graph.scalar(0)]);
+    graph.node("Where", [found, graph.scalar(NaN), graph.apply(onnx, [x!, axes], { keepdims })], out);
+  });
 
 /** ONNX reduces numbers only: all = smallest of 0 and 1, any = largest. */
 const truthReduction = (onnx: string): Op =>
@@ -26,9 +39,9 @@ const truthReduction = (onnx: string): Op =>
   });
 
 function reductionKernel(op: Op, dtypeOf: (dtype: DType) => DType = (dtype) => dtype): Kernel<One, ReductionAttrs> {
-  return (recorder, { x }, { axis, keepDims }) => {
+  return (recorder, { x }, { axis, reductionIndices, keepDims }) => {
     const source = cast(recorder, x, dtypeOf(x.dtype));
-    const axes = tf.util.parseAxisParam(axis, x.shape as number[]).sort((a, b) => a - b);
+    const axes = tf.util.parseAxisParam((axis ?? reductionIndices)!, x.shape as number[]).sort((a, b) => a - b);
     if (axes.length === 0) return source;
     const keep = keepDims ?? false;
     return recorder.record(op, [source], { axes, keep }, reducedShape(x, axes, keep), source.dtype);
@@ -68,8 +81,8 @@ export const reduceKernels: KernelTable = {
   Sum: reductionKernel(reduction("ReduceSum"), countable),
   Mean: reductionKernel(reduction("ReduceMean"), float),
   Prod: reductionKernel(reduction("ReduceProd"), countable),
-  Max: reductionKernel(reduction("ReduceMax"), countable),
-  Min: reductionKernel(reduction("ReduceMin"), countable),
+  Max: reductionKernel(extreme("ReduceMax"), countable),
+  Min: reductionKernel(extreme("ReduceMin"), countable),
   All: reductionKernel(truthReduction("ReduceMin")),
   Any: reductionKernel(truthReduction("ReduceMax")),
   ArgMax: argKernel(argOp("ArgMax")),

@@ -3,7 +3,6 @@ import type { KernelTable, One } from "../kernel.ts";
 import { defineOp, nodeOp } from "../op.ts";
 import { ONNX_TYPE } from "../onnx/graph.ts";
 import { isDType, type LazyValue } from "../value.ts";
-import { reshape } from "./shape.ts";
 
 const where = nodeOp("Where", undefined, { broadcasts: true });
 
@@ -43,12 +42,8 @@ interface Choice {
 }
 
 export const selectKernels: KernelTable = {
-  /** A condition of rank 1 chooses rows. */
-  Select(recorder, { condition, t, e }: Choice) {
-    const rows = condition.shape.length === 1 && t.shape.length > 1;
-    const chosen = rows ? reshape(recorder, condition, [condition.size, ...t.shape.slice(1).map(() => 1)]) : condition;
-    return recorder.record(where, [chosen, t, e], undefined, t.shape, t.dtype);
-  },
+  Select: (recorder, { condition, t, e }: Choice) =>
+    recorder.record(where, [condition, t, e], undefined, t.shape, t.dtype),
 
   OneHot(recorder, { indices }: { indices: LazyValue }, { depth, onValue, offValue, dtype }: tf.OneHotAttrs) {
     if (!isDType(dtype)) return undefined;

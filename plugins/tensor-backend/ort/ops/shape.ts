@@ -89,14 +89,9 @@ export const shapeKernels: KernelTable = {
     ); // prettier-ignore
     if (info.isIdentity) return reshape(recorder, x, info.finalShape);
     const ends = info.end.map((stop, i) => (stop < 0 && info.strides[i]! < 0 ? BEFORE_START : stop));
-    const sliced = recorder.record(
-      sliceOp,
-      [x],
-      { begin: [...info.begin], end: ends, strides: [...info.strides] },
-      info.finalShapeSparse,
-      x.dtype,
-    );
-    return reshape(recorder, sliced, info.finalShape);
+    const shape = info.begin.map((start, i) => Math.ceil((info.end[i]! - start) / info.strides[i]!));
+    const recorded: SliceAttrs = { begin: [...info.begin], end: ends, strides: [...info.strides] };
+    return reshape(recorder, recorder.record(sliceOp, [x], recorded, shape, x.dtype), info.finalShape);
   },
 
   Reverse(recorder, { x }: One, { dims }: tf.ReverseAttrs) {

@@ -13,9 +13,6 @@ const FLOAT_NODES = [
 /** Kernels that are one ONNX node on float32 and int32 alike. */
 const NUMERIC_NODES = ["Abs", "Neg", "Sign"] as const;
 
-/** Kernels that leave integers as they are. */
-const ROUNDING_NODES = ["Ceil", "Floor", "Round"] as const;
-
 const select = (graph: GraphBuilder, condition: string, yes: string, no: string, out: string) =>
   graph.node("Where", [condition, yes, no], out);
 
@@ -66,20 +63,14 @@ const expm1 = defineOp("Expm1", (graph, [x], out) => {
   select(graph, nothingKept, x!, graph.apply("Where", [small, corrected, plain]), out);
 });
 
-/** Computed in float32; the result has the input's dtype, as tfjs wants it. */
+/** tfjs asks for float32 before it calls these. */
 function floatKernel(op: Op): Kernel<One> {
-  return (recorder, { x }) => {
-    if (x.dtype === "bool") return undefined;
-    return cast(recorder, recorder.record(op, [cast(recorder, x, "float32")], undefined, x.shape, "float32"), x.dtype);
-  };
+  return (recorder, { x }) =>
+    x.dtype === "float32" ? recorder.record(op, [x], undefined, x.shape, "float32") : undefined;
 }
 
 function numericKernel(op: Op): Kernel<One> {
   return (recorder, { x }) => (x.dtype === "bool" ? undefined : recorder.record(op, [x], undefined, x.shape, x.dtype));
-}
-
-function roundingKernel(op: Op): Kernel<One> {
-  return (recorder, { x }) => (x.dtype === "float32" ? recorder.record(op, [x], undefined, x.shape, x.dtype) : x);
 }
 
 /** A question about floats; of the other dtypes the answer is known. */
@@ -105,7 +96,6 @@ export const activations: Readonly<Record<string, Op>> = {
 export const unaryKernels: KernelTable = {
   ...Object.fromEntries(FLOAT_NODES.map((name) => [name, floatKernel(floatNodes[name])])),
   ...Object.fromEntries(NUMERIC_NODES.map((name) => [name, numericKernel(nodeOp(name))])),
-  ...Object.fromEntries(ROUNDING_NODES.map((name) => [name, roundingKernel(nodeOp(name))])),
   Rsqrt: floatKernel(rsqrt),
   Relu6: floatKernel(relu6),
   Log1p: floatKernel(log1p),
