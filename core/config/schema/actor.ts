@@ -1,6 +1,8 @@
 import { checkpoint } from "./checkpoint.ts";
-import { flag, integer, number, openSection, orNull, section, text, texts } from "./field.ts";
+import { flag, integer, number, openSection, section, text, texts } from "./field.ts";
 import { optim } from "./optim.ts";
+
+const HIDES_CLIP_RATIO = "verl's default is 0.2, which leaves `clip_ratio` without effect.";
 
 export const actor = section("The policy that is trained.", {
   strategy: text("Training engine, a key of the `engine` registry.", "embedded", {
@@ -24,8 +26,14 @@ export const actor = section("The policy that is trained.", {
   shuffle: flag("Shuffle samples before they are cut into mini-batches.", false),
   data_loader_seed: integer("Seed of that shuffle.", 42, { minimum: 0 }),
   clip_ratio: number("PPO clip range.", 0.2, { minimum: 0 }),
-  clip_ratio_low: orNull(number("Lower clip range; null: `clip_ratio`.", 0.2, { minimum: 0 })),
-  clip_ratio_high: orNull(number("Upper clip range; null: `clip_ratio`.", 0.2, { minimum: 0 })),
+  clip_ratio_low: number("Lower clip range; null: `clip_ratio`.", null, {
+    minimum: 0,
+    "x-departure": HIDES_CLIP_RATIO,
+  }),
+  clip_ratio_high: number("Upper clip range; null: `clip_ratio`.", null, {
+    minimum: 0,
+    "x-departure": HIDES_CLIP_RATIO,
+  }),
   clip_ratio_c: number("Dual-clip bound for negative advantages.", 3, { exclusiveMinimum: 1 }),
   tau_pos: number("SAPO's temperature for positive advantages.", 1, { exclusiveMinimum: 0 }),
   tau_neg: number("SAPO's temperature for negative advantages.", 1.05, { exclusiveMinimum: 0 }),

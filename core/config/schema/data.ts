@@ -1,4 +1,4 @@
-import { choice, flag, freeMap, integer, section, text, texts } from "./field.ts";
+import { choice, flag, freeMap, integer, orNull, section, text, texts } from "./field.ts";
 
 export const data = section("What is trained on.", {
   dataset: text("Dataset class, a key of the `dataset` registry.", "rlhf", {
@@ -38,8 +38,10 @@ export const data = section("What is trained on.", {
     "middle",
   ]),
   apply_chat_template_kwargs: freeMap("Further variables for the chat template."),
-  tool_config_path: text(
-    "YAML file of tools that prompts are templated with; null: none.",
-    "${actor_rollout_ref.rollout.multi_turn.tool_config_path}",
+  tool_config_path: orNull(
+    text(
+      "YAML file of tools that prompts are templated with; null: none.",
+      "${actor_rollout_ref.rollout.multi_turn.tool_config_path}",
+    ),
   ),
 });

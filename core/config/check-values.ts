@@ -1,0 +1,59 @@
+import type { ErrorLocation } from "../errors/index.ts";
+import type { Problem } from "./problem.ts";
+import type { PpoConfig, SftConfig } from "./schema/index.ts";
+
+type Locate = (path: string) => ErrorLocation;
+
+/** Values that are right by themselves and contradict each other. */
+export function checkValues(config: PpoConfig, locate: Locate): Problem[] {
+  const { data, trainer, actor_rollout_ref: policy, reward_model: rewardModel } = config;
+  const problems: Problem[] = checkResume(trainer, locate);
+  const report = (path: string, message: string, hint?: string) =>
+    problems.push({ code: "VERL_CONFIG_VALUE", message, hint, location: locate(path) });
+  const { rollout } = policy;
+
+  if (!policy.hybrid_engine) {
+    report(
+      "actor_rollout_ref.hybrid_engine",
+      "`actor_rollout_ref.hybrid_engine` is false; verl knows no other way than true.",
+    );
+  }
+  if (rollout.temperature === 0 || !rollout.do_sample) {
+    const key = rollout.temperature === 0 ? "temperature" : "do_sample";
+    report(
+      `actor_rollout_ref.rollout.${key}`,
+      `\`actor_rollout_ref.rollout.${key}\` is ${rollout[key]}, so training would sample greedily, and all answers to a prompt would be the same.`,
+      "Greedy answers are for validation: actor_rollout_ref.rollout.val_kwargs.",
+    );
+  }
+  if (rollout.prompt_length < data.max_prompt_length) {
+    report(
+      "actor_rollout_ref.rollout.prompt_length",
+      `\`actor_rollout_ref.rollout.prompt_length\` is ${rollout.prompt_length}, below \`data.max_prompt_length\` ${data.max_prompt_length}: longer prompts would be cut.`,
+      "Leave it at its default, ${data.max_prompt_length}.",
+    );
+  }
+  if (rewardModel.enable) {
+    report(
+      "reward_model.enable",
+      "`reward_model.enable` is true, but served reward models are not supported.",
+      "Score answers by `custom_reward_function` or a registered score function.",
+    );
+  }
+  return problems;
+}
+
+/** The same for `verl sft`. */
+export const checkSftValues = ({ trainer }: SftConfig, locate: Locate): Problem[] => checkResume(trainer, locate);
+
+function checkResume(trainer: PpoConfig["trainer"] | SftConfig["trainer"], locate: Locate): Problem[] {
+  if (trainer.resume_mode !== "resume_path" || trainer.resume_from_path !== null) return [];
+  return [
+    {
+      code: "VERL_CONFIG_VALUE",
+      message: "`trainer.resume_mode` is resume_path, but `trainer.resume_from_path` is null.",
+      hint: "Set `trainer.resume_from_path` to a checkpoint folder (global_step_N).",
+      location: locate("trainer.resume_mode"),
+    },
+  ];
+}

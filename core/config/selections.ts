@@ -1,0 +1,117 @@
+import { isVerlError } from "../errors/index.ts";
+import { kindInfo, KIND_NAMES, registries, resolveOptions, type Kind, type OptionProblem } from "../registry/index.ts";
+import type { LoadedConfig } from "./load.ts";
+import { problemsError, type Problem } from "./problem.ts";
+import type { SchemaName } from "./schema/index.ts";
+import { fromValue, getAt, parsePath, setAt, toValue, type MapNode, type Node } from "./tree.ts";
+import type { Note } from "./validate.ts";
+import { VERL_LOSS_OPTIONS } from "./verl-keys.ts";
+
+interface Selector {
+  readonly kind: Kind;
+  readonly path: string;
+  readonly optionsAt?: string;
+}
+
+/** Where keys of registries stand besides `KindInfo.selectedBy`. */
+const FURTHER: Readonly<Record<SchemaName, readonly Selector[]>> = {
+  ppo: [
+    { kind: "kl_penalty", path: "actor_rollout_ref.actor.kl_loss_type" },
+    { kind: "engine", path: "actor_rollout_ref.ref.strategy" },
+    { kind: "engine", path: "critic.strategy" },
+    { kind: "loss_agg", path: "critic.loss_agg_mode" },
+  ],
+  sft: [{ kind: "engine", path: "engine.strategy" }],
+};
+
+/** verl's own engines and trackers, which a pasted command line names, and what runs in their place; null: nothing. */
+const STAND_INS: Partial<Record<Kind, { readonly keys: readonly string[]; readonly by: string | null }>> = {
+  engine: { keys: ["fsdp", "fsdp2", "megatron", "veomni"], by: "embedded" },
+  rollout: { keys: ["vllm", "sglang", "trtllm", "hf"], by: "embedded" },
+  tracker: { keys: ["wandb", "tracking", "swanlab", "mlflow", "clearml", "vemlp_wandb", "trackio"], by: null },
+};
+
+/** The paths of a config that hold keys of registries. */
+export function selectorsOf(schema: SchemaName): readonly Selector[] {
+  const own = KIND_NAMES.flatMap((kind): Selector[] => {
+    const { selectedBy, optionsAt } = kindInfo(kind);
+    const applies = selectedBy !== undefined && (schema === "ppo" || kind === "tracker" || kind === "tensor_backend");
+    return applies ? [{ kind, path: selectedBy, optionsAt }] : [];
+  });
+  return [...own, ...FURTHER[schema]];
+}
+
+/**
+ * Resolves every registry key that the config names and validates the options of each by the entry's own schema. Plugins must be
+ * loaded before. verl's engines and trackers that are not registered give way to what stands in for them, with a note; so use the
+ * config that is returned.
+ * @throws One VerlError with every problem, as `loadConfig` does.
+ */
+export function validateSelections<S extends SchemaName>(loaded: LoadedConfig<S>): LoadedConfig<S> {
+  const problems: Problem[] = [];
+  const notes: Note[] = [...loaded.notes];
+  let values = fromValue(loaded.config, { from: "default" }) as MapNode;
+  for (const selector of selectorsOf(loaded.schema)) {
+    const path = parsePath(selector.path);
+    const node = getAt(values, path);
+    if (node === undefined) continue;
+    const keys = (node.kind === "list" ? node.items : [node]).map(toValue);
+    const kept = keys.flatMap((key, index): unknown[] => {
+      if (typeof key !== "string") return [key];
+      const at = node.kind === "list" && keys.length > 1 ? `${selector.path}.${index}` : selector.path;
+      return select(selector, key, at);
+    });
+    const replacement: unknown = node.kind === "list" ? kept : kept[0];
+    values = setAt(values, path, fromValue(replacement, node.origin), node.origin) as MapNode;
+  }
+  if (problems.length > 0) throw problemsError(problems, loaded.sources);
+  return { ...loaded, config: toValue(values) as LoadedConfig<S>["config"], notes };
+
+  /** The key or what stands in for it; none when it is left out. */
+  function select({ kind, optionsAt }: Selector, key: string, at: string): string[] {
+    const location = loaded.originOf(at);
+    const written = location.file !== undefined || location.override !== undefined;
+    // A default that nobody wrote and that nothing can hold yet is the business of whoever needs it.
+    if (!written && registries[kind].keys().length === 0) return [key];
+    const standIn = STAND_INS[kind];
+    if (standIn?.keys.includes(key) && !registries[kind].has(key)) {
+      const instead = standIn.by === null ? "it is left out" : `\`${standIn.by}\` is used instead`;
+      notes.push({ message: `\`${at}: ${key}\` is verl's own ${kindInfo(kind).title}; ${instead}.`, location });
+      return standIn.by === null ? [] : [standIn.by];
+    }
+    try {
+      const name = kind === "kl_penalty" ? key.replace(/\+$/, "") : key;
+      if (optionsAt === undefined) registries[kind].resolve(name, location);
+      else
+        resolveOptions(kind, name, optionsOf(optionsAt, kind, name), (option) =>
+          loaded.originOf(option === "" ? at : `${optionsAt}.${option}`),
+        );
+    } catch (error) {
+      problems.push(...problemsOf(error));
+    }
+    return [key];
+  }
+
+  function optionsOf(optionsAt: string, kind: Kind, key: string): Record<string, unknown> {
+    const node: Node | undefined = getAt(values, parsePath(optionsAt));
+    const options = Object.entries((node === undefined ? {} : toValue(node)) as Record<string, unknown>);
+    const own = registries[kind].get(key)?.optionsSchema?.properties ?? {};
+    const idle = (name: string) => kind === "policy_loss" && VERL_LOSS_OPTIONS.has(name) && !(name in own);
+    return Object.fromEntries(options.filter(([name]) => !idle(name)));
+  }
+}
+
+/** An unknown key, or each wrong option by itself. */
+function problemsOf(error: unknown): Problem[] {
+  if (!isVerlError(error)) throw error;
+  const {
+    code,
+    message,
+    hint,
+    location = {},
+    details,
+  } = error as Error & Problem & { details?: Record<string, unknown> };
+  const options = details?.["problems"] as readonly OptionProblem[] | undefined;
+  if (options === undefined) return [{ code, message, hint, location }];
+  return options.map((option) => ({ code, message: option.message, hint, location: option.location ?? location }));
+}
