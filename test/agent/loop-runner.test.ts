@@ -1,0 +1,228 @@
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, it } from "@jest/globals";
+import { AgentLoop, type AgentContext, type AgentSample } from "../../core/agent/agent-loop.ts";
+import { LoopRunner, type LoopRunnerOptions } from "../../core/agent/loop-runner.ts";
+import { TrajectoryRecorder, type Trajectory } from "../../core/agent/trajectory.ts";
+import { DataProto } from "../../core/batch/data-proto.ts";
+import { NdArray } from "../../core/batch/nd-array.ts";
+import { createRng } from "../../core/tensor/rng.ts";
+import { SingleTurnAgentLoop } from "../../plugins/agent-loop/single-turn.ts";
+import { errorOf, recordingLogger } from "../data/helpers.ts";
+import { FakeRollout, generation } from "./fake-rollout.ts";
+
+const SAMPLING = { temperature: 1, top_k: -1, top_p: 1, stop_token_ids: [3] };
+
+/** Prompts [10 + i] with `n` rows each, left-padded to two tokens. */
+function prompts(count: number, n: number, columns: Record<string, unknown[]> = {}): DataProto {
+  const ids = Int32Array.from({ length: count * 2 }, (_, at) => (at % 2 === 0 ? 0 : 10 + (at - 1) / 2));
+  const mask = Int32Array.from(ids, (id) => Number(id > 0));
+  return new DataProto({
+    batch: { prompts: new NdArray("int32", [count, 2], ids), attention_mask: new NdArray("int32", [count, 2], mask) },
+    nonTensorBatch: {
+      raw_prompt: Array.from({ length: count }, (_, index) => [{ role: "user", content: `p${index}` }]),
+      uid: Array.from({ length: count }, (_, index) => `u${index}`),
+      ...columns,
+    },
+    metaInfo: { global_steps: 3 },
+  }).repeat(n);
+}
+
+function runnerOf(options: Partial<LoopRunnerOptions> = {}): {
+  runner: LoopRunner;
+  log: ReturnType<typeof recordingLogger>;
+} {
+  const log = recordingLogger();
+  const runner = new LoopRunner({
+    rollout: new FakeRollout(([token]) => generation([token! + 10, 3])),
+    createLoop: () => new SingleTurnAgentLoop(),
+    defaultLoop: "single_turn_agent",
+    promptLength: 2,
+    responseLength: 3,
+    padTokenId: 0,
+    log,
+    ...options,
+  });
+  return { runner, log };
+}
+
+const run = (seed = 0, signal = new AbortController().signal) => ({
+  sampling: SAMPLING,
+  rng: createRng(seed),
+  validate: false,
+  signal,
+});
+
+/** A loop made of a function. */
+function loopOf(act: (sample: AgentSample, ctx: AgentContext) => Promise<Trajectory>): AgentLoop {
+  return new (class extends AgentLoop {
+    run(sample: AgentSample, ctx: AgentContext): Promise<Trajectory> {
+      return act(sample, ctx);
+    }
+  })();
+}
+
+const answer = (sample: AgentSample, token = 5): Trajectory => {
+  const recorder = new TrajectoryRecorder(sample.promptIds);
+  recorder.sampled(generation([token]));
+  return recorder.end({ stopReason: "stop", numTurns: 2 });
+};
+
+describe("LoopRunner with the single-turn loop", () => {
+  it("answers every row in order and keeps its columns", async () => {
+    const { runner } = runnerOf();
+    const { batch, keptRows, metrics } = await runner.run(prompts(2, 2, { extra: ["x", "y"] }), run());
+    expect([...batch.tensor("responses", "int32").data]).toEqual([20, 3, 0, 20, 3, 0, 21, 3, 0, 21, 3, 0]);
+    expect([...batch.tensor("prompts", "int32").data]).toEqual([0, 10, 0, 10, 0, 11, 0, 11]);
+    expect(batch.column("extra")).toEqual(["x", "x", "y", "y"]);
+    expect(batch.column("uid")).toEqual(["u0", "u0", "u1", "u1"]);
+    expect(batch.column("stop_reason")).toEqual(["stop", "stop", "stop", "stop"]);
+    expect(batch.metaInfo).toEqual({ global_steps: 3 });
+    expect([...keptRows]).toEqual([0, 1, 2, 3]);
+    expect(metrics).toMatchObject({
+      "agent_loop/retries": 0,
+      "agent_loop/dropped_groups": 0,
+      "agent_loop/num_turns/mean": 2,
+      "agent_loop/cut_responses": 0,
+    });
+  });
+
+  it("asks for the response's own limit and gives each row its own seed, the same for the same run", async () => {
+    const seeds = async (seed: number): Promise<number[]> => {
+      const rollout = new FakeRollout(() => generation([5]));
+      await runnerOf({ rollout }).runner.run(prompts(2, 3), run(seed));
+      expect(rollout.calls.map(({ sampling }) => sampling.max_tokens)).toEqual([3, 3, 3, 3, 3, 3]);
+      // Rows of one prompt share its array.
+      expect(rollout.calls[0]!.promptIds).toBe(rollout.calls[2]!.promptIds);
+      return rollout.calls.map(({ sampling }) => sampling.seed);
+    };
+    const first = await seeds(1);
+    expect(new Set(first).size).toBe(6);
+    expect(await seeds(1)).toEqual(first);
+    expect(await seeds(2)).not.toEqual(first);
+  });
+
+  it("starts every request before it waits for one, so that an engine can batch them", async () => {
+    let waiting = 0;
+    let release = (): void => {};
+    const all = new Promise<void>((resolve) => (release = resolve));
+    const rollout = new FakeRollout(async () => {
+      if (++waiting === 64) release();
+      await all;
+      return generation([5]);
+    });
+    const { batch } = await runnerOf({ rollout }).runner.run(prompts(8, 8), run());
+    expect(batch.length).toBe(64);
+  });
+});
+
+describe("LoopRunner with other loops", () => {
+  it("picks the loop by agent_name, and an unknown one ends the run before it starts", async () => {
+    const created: string[] = [];
+    const createLoop = (key: string): AgentLoop => {
+      created.push(key);
+      if (key === "nobody") throw new Error("unknown agent loop");
+      return loopOf((sample) => Promise.resolve(answer(sample, key === "special" ? 7 : 6)));
+    };
+    const { runner } = runnerOf({ createLoop, defaultLoop: "usual" });
+    const { batch } = await runner.run(prompts(2, 2, { agent_name: ["special", null] }), run());
+    expect([...batch.tensor("responses", "int32").data]).toEqual([7, 0, 0, 7, 0, 0, 6, 0, 0, 6, 0, 0]);
+    expect(created).toEqual(["special", "usual"]);
+    await expect(runner.run(prompts(1, 1, { agent_name: ["nobody"] }), run())).rejects.toThrow("unknown agent loop");
+  });
+
+  it("gives a loop its sample, and its metrics a place", async () => {
+    const samples: AgentSample[] = [];
+    const added: [string, number][] = [];
+    const loop = loopOf((sample, ctx) => {
+      samples.push(sample);
+      ctx.metric("tool/calls", 1);
+      return Promise.resolve(answer(sample));
+    });
+    const { runner } = runnerOf({
+      createLoop: () => loop,
+      metrics: { add: (name, value) => void added.push([name, value]) },
+    });
+    await runner.run(prompts(1, 2, { level: ["hard"] }), { ...run(), validate: true });
+    expect(samples.map(({ sampleIndex }) => sampleIndex)).toEqual([0, 1]);
+    expect(samples[1]).toMatchObject({
+      messages: [{ role: "user", content: "p0" }],
+      uid: "u0",
+      validate: true,
+      row: { level: "hard", uid: "u0" },
+    });
+    expect([...samples[1]!.promptIds]).toEqual([10]);
+    expect(added).toEqual([
+      ["tool/calls", 1],
+      ["tool/calls", 1],
+    ]);
+  });
+
+  it("tries a failing row again, then drops its group and keeps the others whole (case 80)", async () => {
+    const attempts = new Map<string, number>();
+    const loop = loopOf(async (sample) => {
+      const id = `${sample.uid}/${sample.sampleIndex}`;
+      attempts.set(id, (attempts.get(id) ?? 0) + 1);
+      await setImmediate();
+      if (id === "u0/3") throw new Error("net");
+      return answer(sample);
+    });
+    const { runner, log } = runnerOf({ createLoop: () => loop });
+    const { batch, keptRows, metrics } = await runner.run(prompts(2, 4), run());
+    expect(attempts.get("u0/3")).toBe(3);
+    expect(batch.column("uid")).toEqual(["u1", "u1", "u1", "u1"]);
+    expect([...keptRows]).toEqual([4, 5, 6, 7]);
+    expect(metrics).toMatchObject({
+      "agent_loop/retries": 2,
+      "agent_loop/dropped_groups": 1,
+      "agent_loop/dropped_rows": 4,
+    });
+    expect(log.lines).toHaveLength(1);
+    expect(log.lines[0]).toMatch(/prompt u0: its answer 3 failed.*Error: net\n\s+at /s);
+  });
+
+  it("tries again with another seed, an aborted generation too", async () => {
+    const seeds: number[] = [];
+    const rollout = new FakeRollout((_, { seed }) => {
+      seeds.push(seed);
+      return generation([5], seeds.length === 1 ? "abort" : "stop");
+    });
+    const { batch, metrics } = await runnerOf({ rollout }).runner.run(prompts(1, 1), run());
+    expect(batch.length).toBe(1);
+    expect(metrics["agent_loop/retries"]).toBe(1);
+    expect(seeds[1]).not.toBe(seeds[0]);
+  });
+
+  it("fails with the first error when no group is left", async () => {
+    const loop = loopOf(() => Promise.reject(new Error("server down")));
+    const error = await errorOf(() =>
+      runnerOf({ createLoop: () => loop, maxRetries: 0 }).runner.run(prompts(2, 2), run()),
+    );
+    expect(error.code).toBe("VERL_AGENT_LOOP_FAILED");
+    expect(error.message).toContain("server down");
+  });
+
+  it("bounds what is under way, and ends when the run is stopped", async () => {
+    let running = 0;
+    let most = 0;
+    const loop = loopOf(async (sample) => {
+      most = Math.max(most, ++running);
+      await setImmediate();
+      running -= 1;
+      return answer(sample);
+    });
+    await runnerOf({ createLoop: () => loop, maxConcurrent: 3 }).runner.run(prompts(4, 4), run());
+    expect(most).toBe(3);
+
+    const controller = new AbortController();
+    const stuck = loopOf(() => new Promise(() => {}));
+    const work = runnerOf({ createLoop: () => stuck }).runner.run(prompts(2, 2), run(0, controller.signal));
+    controller.abort(new Error("stopped"));
+    await expect(work).rejects.toThrow("stopped");
+  });
+
+  it("answers an empty batch with an empty batch", async () => {
+    const { batch, keptRows } = await runnerOf().runner.run(prompts(1, 1).slice(0, 0), run());
+    expect([batch.length, keptRows.length]).toEqual([0, 0]);
+    expect(batch.tensor("responses").shape).toEqual([0, 3]);
+  });
+});

@@ -1,0 +1,63 @@
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { loadScoreFunctions, type CustomRewardFunction } from "../../core/reward/score-functions.ts";
+import { registerRewardScore } from "../../core/registry/register.ts";
+import { errorOf } from "../data/helpers.ts";
+
+const FOLDER = join(import.meta.dirname, "fixtures");
+const custom = (path: string | null, more: Partial<CustomRewardFunction> = {}): CustomRewardFunction => ({
+  path,
+  name: "compute_score",
+  reward_kwargs: {},
+  ...more,
+});
+const INPUT = { data_source: "s", solution_str: "ab", ground_truth: "ab", extra_info: {} };
+
+describe("loadScoreFunctions", () => {
+  it("loads a TypeScript file relative to the given folder, for every data source", async () => {
+    const functions = await loadScoreFunctions(custom("score.ts"), FOLDER);
+    expect(functions.get("anything")(INPUT)).toBe(1);
+    expect(functions.get("anything")({ ...INPUT, ground_truth: "ba" })).toBe(0);
+  });
+
+  it("lets reward_kwargs win over the call's own arguments", async () => {
+    const functions = await loadScoreFunctions(
+      custom("score.ts", { reward_kwargs: { ground_truth: "other" } }),
+      FOLDER,
+    );
+    expect(functions.get("s")(INPUT)).toBe(0);
+  });
+
+  it("looks registered functions up by data source", async () => {
+    registerRewardScore("test-data-source", { description: "Scores with three.", score: () => 3 });
+    const functions = await loadScoreFunctions(custom(null), FOLDER);
+    expect(functions.get("test-data-source")(INPUT)).toBe(3);
+    const error = await errorOf(() => functions.get("nobody"));
+    expect(error.code).toBe("VERL_REWARD_NO_FUNCTION");
+    expect(error.message).toContain('"nobody"');
+    expect(error.hint).toContain("test-data-source");
+  });
+
+  it("names a file that does not exist", async () => {
+    const error = await errorOf(() => loadScoreFunctions(custom("gone.ts"), FOLDER));
+    expect(error).toMatchObject({ code: "VERL_REWARD_FUNCTION_FILE", location: { file: join(FOLDER, "gone.ts") } });
+  });
+
+  it("says why a file does not load", async () => {
+    const broken = await errorOf(() => loadScoreFunctions(custom("broken.js"), FOLDER));
+    expect(broken).toMatchObject({ code: "VERL_REWARD_FUNCTION_FILE", location: { file: join(FOLDER, "broken.js") } });
+    const throwing = await errorOf(() => loadScoreFunctions(custom("throws.js"), FOLDER));
+    expect(throwing).toMatchObject({ code: "VERL_REWARD_FUNCTION_FILE", location: { line: 2 } });
+    expect(throwing.message).toContain("no network");
+  });
+
+  it.each([
+    ["compute_scores", "Did you mean custom_reward_function.name=compute_score?", "exports no"],
+    ["threshold", "compute_score, threshold", "is no function"],
+  ])("lists the exports when %s is no function", async (name, hint, message) => {
+    const error = await errorOf(() => loadScoreFunctions(custom("score.ts", { name }), FOLDER));
+    expect(error.code).toBe("VERL_REWARD_FUNCTION_EXPORT");
+    expect(error.hint).toContain(hint);
+    expect(error.message).toContain(message);
+  });
+});
