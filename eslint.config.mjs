@@ -18,6 +18,9 @@ const ROOMS = {
   trainer: ["errors", "registry", "config", "batch", "tensor", "algorithm", "engine", "data", "reward", "agent", "controller"],
 };
 
+/** Injection is the registry's business; everyone else imports `inject` from there. */
+const NO_TSYRINGE = { name: "tsyringe", message: "Only core/registry imports tsyringe; import `inject` from it, or from \"verl\"." };
+
 const oneWay = Object.entries(ROOMS).map(([room, allowed]) => ({
   files: [`core/${room}/**/*.ts`],
   rules: {
@@ -31,6 +34,7 @@ const oneWay = Object.entries(ROOMS).map(([room, allowed]) => ({
           },
           { regex: "plugins/|^verl", message: "core knows no plugin." },
         ],
+        paths: room === "registry" ? [] : [NO_TSYRINGE],
       },
     ],
   },
@@ -52,6 +56,10 @@ export default tseslint.config(
       "no-new-func": "error",
     },
   },
+  {
+    files: ["core/{cli,testing}/**/*.ts", "test/**/*.ts", "examples/**/*.ts"],
+    rules: { "no-restricted-imports": ["error", { paths: [NO_TSYRINGE] }] },
+  },
   ...oneWay,
   {
     files: ["plugins/**/*.ts"],
@@ -60,7 +68,7 @@ export default tseslint.config(
         "error",
         {
           patterns: [{ regex: "(^|/)core/", message: 'Built-ins import the public face, "verl", as any plugin does.' }],
-          paths: [{ name: "tsyringe", message: 'Import `inject` from "verl".' }],
+          paths: [NO_TSYRINGE],
         },
       ],
     },

@@ -9,6 +9,8 @@ export interface CommandRow {
 
 /** Every subcommand, sorted by name: one line a command, one file a command, imported when it is called. */
 export const COMMANDS: readonly CommandRow[] = [
+  { name: "config", summary: "Print, explain or check a config", load: () => import("./config.ts") },
   { name: "info", summary: "Tell all about one entry: options, paper, metrics", load: () => import("./info.ts") },
   { name: "list", summary: "List what the registries hold", load: () => import("./list.ts") },
+  { name: "schema", summary: "Print the JSON Schema of a config, for editors", load: () => import("./schema.ts") },
 ];

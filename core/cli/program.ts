@@ -42,4 +42,5 @@ async function buildProgram(
   return program;
 }
 
-const isAbort = (error: unknown): boolean => error instanceof Error && error.name === "AbortError";
+const isAbort = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "name" in error && error.name === "AbortError";

@@ -1,8 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { parse } from "yaml";
-import { VerlError } from "../errors/index.ts";
+import { VerlError, type ErrorLocation } from "../errors/index.ts";
 import { KIND_NAMES, loadPlugin, loadPlugins, nearest, type Kind } from "../registry/index.ts";
 import type { CliContext } from "./command.ts";
 
@@ -27,14 +25,37 @@ export function addRegistryOptions(self: Command): Command {
 
 /** Loads the built-ins and what the options ask for. */
 export async function loadForOptions({ plugin, config }: RegistryOptions, ctx: CliContext): Promise<void> {
-  const configFile = config === undefined ? undefined : resolve(ctx.cwd, config);
-  await loadPlugins(configFile === undefined ? [] : await pluginsOf(configFile), { configFile });
-  for (const specifier of plugin) await loadPlugin(specifier, { configFile: resolve(ctx.cwd, "command-line") });
+  const named = config === undefined ? [] : await pluginsOf(config, ctx);
+  await loadPlugins(
+    named.map(({ name }) => name),
+    {
+      configFile: resolve(ctx.cwd, config ?? "none"),
+      locate: (index) => named[index]?.location,
+    },
+  );
+  for (const specifier of plugin) {
+    await loadPlugin(specifier, {
+      configFile: resolve(ctx.cwd, "none"),
+      location: { override: `--plugin ${specifier}` },
+    });
+  }
 }
 
-async function pluginsOf(file: string): Promise<string[]> {
-  const tree = parse(await readFile(file, "utf8")) as { plugins?: string[] } | null;
-  return tree?.plugins ?? [];
+/** The `plugins:` of a run file and of the files that it builds upon; the rest of it need not be valid. */
+async function pluginsOf(file: string, ctx: CliContext): Promise<{ name: string; location: ErrorLocation }[]> {
+  const [{ Composer }, { problemsError }, { getAt, locationOf }] = await Promise.all([
+    import("../config/compose.ts"),
+    import("../config/problem.ts"),
+    import("../config/tree.ts"),
+  ]);
+  const composer = new Composer(ctx.cwd);
+  const tree = composer.load(file);
+  if (composer.problems.length > 0) throw problemsError(composer.problems, composer.sources);
+  const list = getAt(tree, ["plugins"]);
+  return (list?.kind === "list" ? list.items : []).flatMap((item, index) => {
+    const location = locationOf(item.origin, ["plugins", String(index)]);
+    return item.kind === "scalar" && typeof item.value === "string" ? [{ name: item.value, location }] : [];
+  });
 }
 
 /** @throws VERL_KIND_UNKNOWN */

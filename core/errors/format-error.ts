@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { ERROR_CODES, type Blame } from "./codes.ts";
 import { isVerlError, type ErrorLocation, type VerlError } from "./verl-error.ts";
 
@@ -28,8 +29,7 @@ export interface FormatErrorOptions {
 export function formatError(error: unknown, { color = false }: FormatErrorOptions = {}): string {
   const paint = (style: number, text: string): string => (color ? `\u001b[${style}m${text}\u001b[0m` : text);
   if (!isVerlError(error)) {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    return `${paint(31, "Unexpected error")}\n${text}${causes(error)}`;
+    return `${paint(31, "Unexpected error")}\n${textOf(error)}${causes(error)}`;
   }
   const head = [paint(31, error.code), formatLocation(error.location), error.location?.path].filter(Boolean).join("  ");
   const lines = [head, error.message];
@@ -48,6 +48,10 @@ function trace(error: VerlError): string {
   }
 }
 
+/** Anything that was thrown, as text. */
+const textOf = (thrown: unknown): string =>
+  thrown instanceof Error ? (thrown.stack ?? thrown.message) : typeof thrown === "string" ? thrown : inspect(thrown);
+
 const frames = ({ stack = "" }: Error): string => stack.slice(Math.max(0, stack.search(/^ {4}at /m)));
 
 function causes(error: unknown): string {
@@ -55,7 +59,7 @@ function causes(error: unknown): string {
   const seen = new Set<unknown>([error]);
   for (let cause = causeOf(error); cause !== undefined && !seen.has(cause); cause = causeOf(cause)) {
     seen.add(cause);
-    text += `\nCaused by: ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`;
+    text += `\nCaused by: ${textOf(cause)}`;
   }
   return text;
 }

@@ -37,5 +37,5 @@ export function parametersOf(target: Class): (symbol | Class | undefined)[] {
 export function makeInjectable(target: Class): void {
   const inherited: unknown = Reflect.getMetadata(NOTES, target);
   if (target.length === 0 && inherited !== undefined) Reflect.defineMetadata(NOTES, inherited, target);
-  injectable()(target as new (...args: unknown[]) => object);
+  injectable()(target);
 }

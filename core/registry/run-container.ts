@@ -1,4 +1,4 @@
-import type { DependencyContainer } from "tsyringe";
+import type { DependencyContainer, InjectionToken } from "tsyringe";
 import { isVerlError, VerlError } from "../errors/index.ts";
 import { childContainer, makeInjectable, parametersOf } from "./container.ts";
 import type { ClassEntry, Injectable } from "./entry.ts";
@@ -81,7 +81,7 @@ function construct(
       const where = `Parameter ${index + 1} of the constructor of ${target.name} (${kindInfo(kind).title} "${key}" of ${source})`;
       if (token === undefined)
         return fail(`${where} has no \`@inject(TOKEN)\`.`, "Mark every constructor parameter with `@inject(TOKEN)`.");
-      if (container.isRegistered(token as symbol, true)) return undefined;
+      if (container.isRegistered(token as InjectionToken, true)) return undefined;
       if (typeof token === "symbol") {
         return fail(
           `${where} asks for ${tokenName(token)}, which this run does not have.`,

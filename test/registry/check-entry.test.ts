@@ -65,7 +65,7 @@ describe("an options schema", () => {
       "the default of `eps` must be >= 2",
     ],
   ])("that %s is refused, and its plugin named", async (_, optionsSchema, words) => {
-    const error = await failure(() => register(estimator({ optionsSchema } as Partial<EntryMeta>)));
+    const error = await failure(() => register(estimator({ optionsSchema })));
     expect(error.code).toBe("VERL_ENTRY_SCHEMA_INVALID");
     expect(error.message).toContain(words);
     expect(error.message).toContain("verl-plugin-x@1.0.0");

@@ -16,7 +16,7 @@ const POOL = [undefined, undefined, "a", "c"].map((alias) =>
 const entry = fc.constantFrom(...POOL);
 
 beforeEach(() => void jest.spyOn(process.stderr, "write").mockReturnValue(true));
-afterEach(() => jest.restoreAllMocks());
+afterEach(() => void jest.restoreAllMocks());
 
 function attempt(key: string, own: AdvantageEstimator, override = false): string {
   try {

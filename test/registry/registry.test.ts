@@ -6,7 +6,7 @@ import { clearRegistries, estimator, failure, loss } from "./helpers.ts";
 const { adv_estimator: advantages, policy_loss: losses } = registries;
 
 beforeEach(clearRegistries);
-afterEach(() => jest.restoreAllMocks());
+afterEach(() => void jest.restoreAllMocks());
 
 describe("registering", () => {
   it("finds an entry by its key and its aliases", () => {
