@@ -38,6 +38,7 @@ export function assembleTrajectories(
   const attention = new Int32Array(rows * width);
   const positions = new Int32Array(rows * width);
   const scores = new Float32Array(rows * responseLength);
+  const count = Int32Array.from({ length: width }, (_, position) => position);
   let cut = 0;
 
   trajectories.forEach((trajectory, row) => {
@@ -72,7 +73,7 @@ export function assembleTrajectories(
     const first = from + promptLength - promptIds.length;
     const last = from + promptLength + length;
     attention.fill(1, first, last);
-    for (let at = first; at < last; at += 1) positions[at] = at - first;
+    positions.set(count.subarray(0, last - first), first);
     positions.fill(last - 1 - first, last, from + width);
     if (length > 0) scores[start + length - 1] = trajectory.rewardScore ?? 0;
   });
