@@ -15,11 +15,26 @@ const ROOMS = {
   reward: ["errors", "registry", "config", "batch", "tensor", "data"],
   agent: ["errors", "registry", "config", "batch", "tensor", "data", "engine", "reward"],
   controller: ["errors", "registry", "config", "batch", "tensor"],
-  trainer: ["errors", "registry", "config", "batch", "tensor", "algorithm", "engine", "data", "reward", "agent", "controller"],
+  trainer: [
+    "errors",
+    "registry",
+    "config",
+    "batch",
+    "tensor",
+    "algorithm",
+    "engine",
+    "data",
+    "reward",
+    "agent",
+    "controller",
+  ],
 };
 
 /** Injection is the registry's business; everyone else imports `inject` from there. */
-const NO_TSYRINGE = { name: "tsyringe", message: "Only core/registry imports tsyringe; import `inject` from it, or from \"verl\"." };
+const NO_TSYRINGE = {
+  name: "tsyringe",
+  message: 'Only core/registry imports tsyringe; import `inject` from it, or from "verl".',
+};
 
 const oneWay = Object.entries(ROOMS).map(([room, allowed]) => ({
   files: [`core/${room}/**/*.ts`],
