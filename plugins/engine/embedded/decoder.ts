@@ -20,26 +20,25 @@ export interface DecoderInput {
   positions: tf.Tensor2D;
   /** bool [rows, length]; false on padding. */
   valid: tf.Tensor2D;
+  /** int32 [rows, length], where several conversations share a row: tokens see their own segment only. */
+  segments?: tf.Tensor2D;
 }
 
-export interface KeysAndValues {
-  /** [rows, keyValueHeads, length, headDim], rotated. */
-  keys: tf.Tensor4D;
-  values: tf.Tensor4D;
-}
+/** Both [rows, keyValueHeads, length, headDim]; keys are rotated. A type, not an interface, so that `tf.tidy` may return it. */
+export type KeysAndValues = { keys: tf.Tensor4D; values: tf.Tensor4D };
 
 /** Final hidden states of the positions `start … start + count`, [rows × count, hidden]. */
 export function decode(
   weights: Weights,
   config: ModelConfig,
   rotary: Rotary,
-  { ids, positions, valid }: DecoderInput,
+  input: DecoderInput,
   { start, count }: { start: number; count: number },
 ): tf.Tensor2D {
-  const [rows, length] = ids.shape;
-  const angles = rotary.angles(positions);
-  const bias = causalBias(valid);
-  let x = embed(weights, ids);
+  const [rows, length] = input.ids.shape;
+  const angles = rotary.angles(input.positions);
+  const bias = causalBias(input);
+  let x = embed(weights, input.ids);
   for (let layer = 0; layer < config.numLayers; layer += 1) {
     const block = new Block(weights, config, layer);
     let normed = block.attentionNorm(x);
@@ -75,14 +74,15 @@ export function rmsNorm(x: tf.Tensor2D, gain: tf.Tensor, eps: number): tf.Tensor
   return tf.mul(tf.mul(x, tf.rsqrt(tf.add(tf.mean(tf.square(x), -1, true), eps))), gain);
 }
 
-/** 0 where a query may see a key, else `HIDDEN`: no padding and nothing from the future. [rows, 1, 1, length, length] */
-export function causalBias(valid: tf.Tensor2D): tf.Tensor {
+/** 0 where a query may see a key, else `HIDDEN`: nothing from padding, the future or another segment. [rows, 1, 1, length, length] */
+export function causalBias({ valid, segments }: DecoderInput): tf.Tensor {
   const [rows, length] = valid.shape;
   const steps = tf.range(0, length, 1, "int32");
   const past = tf.lessEqual(tf.reshape(steps, [1, length]), tf.reshape(steps, [length, 1]));
-  return paddingBias(
-    tf.logicalAnd(tf.reshape(past, [1, 1, 1, length, length]), tf.reshape(valid, [rows, 1, 1, 1, length])),
-  );
+  const asKeys = (tensor: tf.Tensor) => tf.reshape(tensor, [rows, 1, 1, 1, length]);
+  const visible = tf.logicalAnd(tf.reshape(past, [1, 1, 1, length, length]), asKeys(valid));
+  if (!segments) return paddingBias(visible);
+  return paddingBias(tf.logicalAnd(visible, tf.equal(tf.reshape(segments, [rows, 1, 1, length, 1]), asKeys(segments))));
 }
 
 /** 0 where `visible`, else `HIDDEN`. */
@@ -153,7 +153,7 @@ export class Block {
   }
 
   private project(x: tf.Tensor2D, name: string): tf.Tensor2D {
-    return tf.matMul(x, this.weight(name) as tf.Tensor2D, false, true);
+    return tf.matMul<tf.Tensor2D>(x, this.weight(name), false, true);
   }
 
   private weight(name: string): tf.Tensor {

@@ -1,8 +1,8 @@
 import * as tf from "@tensorflow/tfjs";
+import type { NdArray } from "verl";
 import {
   inject,
   LOGGER,
-  NdArray,
   RNG,
   ROLE_CONFIG,
   VerlError,

@@ -95,10 +95,12 @@ export class MicroBatch {
     for (let i = 0; i < mask.length; i += 1) if (mask[i] === 0) ids[i] = positions[i] = 0;
     for (let i = 0; i < targets.length; i += 1) if (targetMask[i] === 0) targets[i] = 0;
     const shape: [number, number] = [paddedRows, length];
+    const segments = this.batch.batch.has("segment_ids") && this.batch.batch.get("segment_ids", "int32");
     return {
       input: {
         ids: tf.tensor2d(ids, shape, "int32"),
         positions: tf.tensor2d(positions, shape, "int32"),
+        ...(segments && { segments: tf.tensor2d(this.window(segments, start, length), shape, "int32") }),
         valid: tf.tensor2d(
           Uint8Array.from(mask, (flag) => (flag === 0 ? 0 : 1)),
           shape,

@@ -1,4 +1,5 @@
-import { NdArray, VerlError } from "verl";
+import type { NdArray } from "verl";
+import { VerlError } from "verl";
 
 /** The error for a loss that is not finite: names the first unmasked entry, of the first tensor, that is not finite itself. */
 export function nameNotFinite(

@@ -47,8 +47,8 @@ export class Rotary {
   angles(positions: tf.Tensor2D): RotaryAngles {
     const { cos, sin } = this.loaded();
     const [rows, length] = positions.shape;
-    const at = (table: tf.Tensor2D) =>
-      tf.reshape(tf.gather(table, tf.reshape(positions, [-1])), [rows, 1, length, -1]) as tf.Tensor4D;
+    const flat = tf.reshape(positions, [-1]);
+    const at = (table: tf.Tensor2D): tf.Tensor4D => tf.reshape(tf.gather(table, flat), [rows, 1, length, -1]);
     return { cos: at(cos), sin: at(sin) };
   }
 
