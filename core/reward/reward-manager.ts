@@ -24,6 +24,7 @@ export interface ScoreInput {
   data_source: string;
   solution_str: string;
   ground_truth: unknown;
+  /** The row's `extra_info`, with `num_turns` and `stop_reason` of the answer added. */
   extra_info: Record<string, unknown>;
   /** Aborts when the run ends or the sample's deadline passes. */
   signal?: AbortSignal;

@@ -20,7 +20,7 @@ export const rewardManagers = [
     departures: [
       "A score function that throws, or returns NaN or text, leaves the sample unscored with the reason; verl ends or scores 0.",
       "Parts of a dict result become columns by name, null where a row lacks one; verl needs the same keys in all rows.",
-      "`extra_info` is copied before `num_turns` is added; verl writes to the dataset's row.",
+      "`extra_info` is copied before `num_turns` and `stop_reason` are added; verl writes to the dataset's row.",
     ],
     create: NaiveRewardManager,
   }),

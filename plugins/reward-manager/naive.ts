@@ -48,7 +48,11 @@ export class NaiveRewardManager extends RewardManager {
             data_source: sources[row]!,
             solution_str: answer,
             ground_truth: rewardModel?.ground_truth,
-            extra_info: { ...(column("extra_info", row) as object | null), num_turns: column("__num_turns__", row) },
+            extra_info: {
+              ...(column("extra_info", row) as object | null),
+              num_turns: column("__num_turns__", row),
+              stop_reason: column("stop_reason", row),
+            },
             signal,
           });
           return toSampleReward(result);

@@ -1,4 +1,4 @@
-import { flag, freeMap, integer, section, text } from "./field.ts";
+import { flag, freeMap, integer, number, section, text } from "./field.ts";
 
 export const rewardModel = section("How answers are scored.", {
   enable: flag("Score by a served reward model.", false),
@@ -6,6 +6,11 @@ export const rewardModel = section("How answers are scored.", {
   reward_kwargs: freeMap("Options of the reward manager, checked by its own schema."),
   launch_reward_fn_async: flag("Score while old log-probs are computed.", false),
   num_workers: integer("Answers scored at once.", 1, { minimum: 1 }),
+  max_unscored_fraction: number("The run stops when a larger share of a batch has no score.", 0.1, {
+    minimum: 0,
+    maximum: 1,
+    "x-departure": "Not in verl, where a failing score function ends the run or scores 0.",
+  }),
 });
 
 export const customRewardFunction = section("A score function of your own.", {

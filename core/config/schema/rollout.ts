@@ -55,6 +55,10 @@ export const rollout = section("How answers are sampled.", {
       "single_turn_agent",
     ),
     num_workers: integer("Agent-loop workers.", 8, { minimum: 1 }),
+    max_concurrent: integer("Agent loops under way at once.", 10000, {
+      minimum: 1,
+      "x-departure": "Not in verl, which bounds nothing.",
+    }),
   }),
   engine_kwargs: freeMap("Options of the chosen rollout engine, checked by its own schema."),
 });

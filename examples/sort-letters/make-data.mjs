@@ -1,0 +1,83 @@
+// Makes the example's data: `node examples/sort-letters/make-data.mjs [--seed 0] [--out examples/sort-letters/data]`.
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { createRng, writeParquet } from "verl";
+
+const LETTERS = [..."abcdefghijklmnopqrstuvwxyz"];
+const LENGTH = 5;
+const HELD_OUT = 256;
+const DEMONSTRATIONS = 100;
+/** 150 steps of 128 prompts, each new. */
+const PROMPTS = 150 * 128;
+
+const MESSAGES = [{ role: "string", content: "string" }];
+const PROMPT_SCHEMA = {
+  data_source: "string",
+  prompt: MESSAGES,
+  ability: "string",
+  reward_model: { style: "string", ground_truth: "string" },
+  extra_info: { split: "string", index: "int64" },
+};
+
+/**
+ * Writes `train.parquet`, `validation.parquet` (verl's columns) and `sft.parquet` (conversations). The 256 sets of letters that
+ * validation asks for are drawn first; whatever order their letters come in, they occur in no other file.
+ */
+export async function makeData({ seed = 0, out = join(import.meta.dirname, "data") } = {}) {
+  const rng = createRng(seed).stream("sort-letters");
+  const heldOut = new Map();
+  while (heldOut.size < HELD_OUT) {
+    const problem = draw(rng);
+    if (!heldOut.has(sorted(problem))) heldOut.set(sorted(problem), problem);
+  }
+  const fresh = (count) => {
+    const problems = new Set();
+    while (problems.size < count) {
+      const problem = draw(rng);
+      if (!heldOut.has(sorted(problem))) problems.add(problem);
+    }
+    return [...problems];
+  };
+  const demonstrations = fresh(DEMONSTRATIONS);
+  const prompts = fresh(PROMPTS);
+
+  await mkdir(out, { recursive: true });
+  await writeParquet(join(out, "validation.parquet"), [...heldOut.values()].map(row("validation")), PROMPT_SCHEMA);
+  await writeParquet(join(out, "train.parquet"), prompts.map(row("train")), PROMPT_SCHEMA);
+  await writeParquet(join(out, "sft.parquet"), demonstrations.map(conversation), { messages: MESSAGES });
+  return { folder: out, train: prompts.length, validation: heldOut.size, demonstrations: demonstrations.length };
+}
+
+/** Five different letters in random order. */
+const draw = (rng) =>
+  rng
+    .shuffle([...LETTERS])
+    .slice(0, LENGTH)
+    .join("");
+
+const sorted = (problem) => [...problem].sort().join("");
+
+const row = (split) => (problem, index) => ({
+  data_source: "sort_letters",
+  prompt: [{ role: "user", content: problem }],
+  ability: "sorting",
+  reward_model: { style: "rule", ground_truth: sorted(problem) },
+  extra_info: { split, index },
+});
+
+const conversation = (problem) => ({
+  messages: [
+    { role: "user", content: problem },
+    { role: "assistant", content: sorted(problem) },
+  ],
+});
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const { values } = parseArgs({ options: { seed: { type: "string", default: "0" }, out: { type: "string" } } });
+  const { folder, train, validation, demonstrations } = await makeData({ seed: Number(values.seed), out: values.out });
+  console.log(
+    `Wrote ${demonstrations} demonstrations, ${train} prompts and ${validation} held-out prompts to ${folder}.`,
+  );
+}
