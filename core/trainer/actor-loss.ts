@@ -1,9 +1,9 @@
 import * as tf from "@tensorflow/tfjs";
-import { createAggregate } from "../algorithm/aggregate.ts";
 import type { KlPenalty } from "../algorithm/kl-penalty.ts";
 import type { LossDenominators } from "../algorithm/loss-agg.ts";
 import type { PolicyLoss, PolicyLossConfig } from "../algorithm/policy-loss.ts";
 import type { LossInputs, TokenLoss } from "../engine/training-engine.ts";
+import { createAggregate } from "./loss-aggregate.ts";
 
 /** The parts of the actor's loss, chosen once a run. */
 export interface ActorLossParts {
@@ -16,7 +16,7 @@ export interface ActorLossParts {
   /** Report the entropy even where the loss has no use for it. */
   calculateEntropy: boolean;
   /** KL loss against the reference; absent: none. */
-  kl?: { penalty: KlPenalty; coef: number };
+  kl?: { penalty: Pick<KlPenalty, "compute">; coef: number };
 }
 
 /** Fields that every policy loss receives. */
@@ -48,7 +48,7 @@ export function actorLoss(parts: ActorLossParts, fields: readonly string[], deno
       const response_mask = tf.cast(inputs.fields.response_mask as tf.Tensor2D, "float32");
       const received = { ...inputs.fields, response_mask } as Record<string, tf.Tensor> &
         Record<(typeof USUAL_FIELDS)[number], tf.Tensor2D>;
-      const agg = createAggregate(config.loss_agg_mode, response_mask, denominators);
+      const agg = createAggregate(config.loss_agg_mode, received.response_mask!, denominators);
       const { log_probs, entropy } = inputs;
       const policy = policyLoss.compute({ ...received, log_probs, entropy } as never, config, agg);
       const metrics: Record<string, tf.Scalar> = { ...policy.metrics, "actor/pg_loss": policy.loss };

@@ -2,7 +2,7 @@ import type { DataProto } from "../batch/data-proto.ts";
 import type { TokenLoss, TrainingEngine } from "../engine/training-engine.ts";
 import { VerlError } from "../errors/index.ts";
 import type { Rng } from "../tensor/rng.ts";
-import { microBatches, type MicroBatchSize } from "./micro-batches.ts";
+import { cutMicroBatches, type MicroBatchSize } from "./micro-batches.ts";
 
 export interface UpdatePlan {
   /** Rows of one optimizer step. */
@@ -48,7 +48,7 @@ async function accumulate(
   prefix: string,
 ): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
-  for (const micro of microBatches(miniBatch, plan.microBatch)) {
+  for (const micro of cutMicroBatches(miniBatch, plan.microBatch).batches) {
     const share = await engine.forwardBackward(micro, loss, { temperature: plan.temperature });
     for (const [name, value] of Object.entries({ ...share.metrics, [`${prefix}/loss`]: share.loss })) {
       sums[name] = (sums[name] ?? 0) + value;
@@ -70,7 +70,7 @@ function averages(updates: readonly Record<string, number>[]): Record<string, nu
 function notFinite(sums: Readonly<Record<string, number>>, prefix: string): VerlError {
   const values = Object.entries(sums).map(([name, value]) => `${name} = ${value}`);
   return new VerlError(
-    "VERL_TRAIN_LOSS_NOT_FINITE",
+    "VERL_ENGINE_NOT_FINITE",
     `The loss of an optimizer step is ${sums[`${prefix}/loss`]}; the weights were left as they were.`,
     {
       hint: `Its parts: ${values.join(", ")}. A smaller learning rate or a look at the last rollouts may tell why.`,

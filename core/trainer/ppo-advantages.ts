@@ -16,7 +16,7 @@ export function rewardsFromScores(batch: DataProto): DataProto {
  */
 export async function rewardsWithKl(
   batch: DataProto,
-  penalty: KlPenalty,
+  penalty: Pick<KlPenalty, "compute">,
   coefficient: number,
 ): Promise<{ batch: DataProto; kl: number }> {
   const scores = batch.tensor("token_level_scores", "float32");
@@ -42,7 +42,7 @@ export async function rewardsWithKl(
   };
 }
 
-async function perTokenKl(batch: DataProto, penalty: KlPenalty): Promise<Float32Array> {
+async function perTokenKl(batch: DataProto, penalty: Pick<KlPenalty, "compute">): Promise<Float32Array> {
   const matrix = (field: string): tf.Tensor2D => {
     const { data, shape } = batch.tensor(field, "float32");
     return tf.tensor2d(data, shape as [number, number]);

@@ -11,7 +11,6 @@ const SUPPLIERS: Readonly<Record<string, string>> = {
   ref_log_prob:
     "set actor_rollout_ref.actor.use_kl_loss=true or algorithm.use_kl_in_reward=true, which bring a reference policy",
   rollout_is_weights: "set algorithm.rollout_correction.rollout_is=token or sequence",
-  rollout_log_probs: "set actor_rollout_ref.rollout.calculate_log_probs=true",
   sum_pi_squared: "set actor_rollout_ref.actor.calculate_sum_pi_squared=true",
   values: "set critic.enable=true",
 };
@@ -24,6 +23,7 @@ const ALWAYS = [
   "attention_mask",
   "position_ids",
   "response_mask",
+  "rollout_log_probs",
   "old_log_probs",
   "token_level_scores",
   "token_level_rewards",
@@ -38,9 +38,6 @@ export const usesReference = ({ algorithm, actor_rollout_ref }: PpoConfig): bool
 export const bypassesOldLogProbs = ({ algorithm, actor_rollout_ref }: PpoConfig): boolean =>
   algorithm.rollout_correction.bypass_mode || actor_rollout_ref.actor.use_rollout_log_probs;
 
-export const keepsRolloutLogProbs = (config: PpoConfig): boolean =>
-  config.actor_rollout_ref.rollout.calculate_log_probs || bypassesOldLogProbs(config);
-
 /** Whether an estimator's values come from a critic: `critic.enable`, or, where that is null, because the estimator is `gae`. */
 export const usesCritic = ({ critic, algorithm }: PpoConfig): boolean =>
   critic.enable ?? algorithm.adv_estimator === "gae";
@@ -51,7 +48,6 @@ export function fieldsOfRun(config: PpoConfig, columns: readonly string[]): Set<
   return new Set([
     ...ALWAYS,
     ...columns,
-    ...(keepsRolloutLogProbs(config) ? ["rollout_log_probs"] : []),
     ...(usesReference(config) ? ["ref_log_prob"] : []),
     ...(usesCritic(config) ? ["values"] : []),
     ...(bypass ? [] : ["entropys"]),
@@ -60,39 +56,54 @@ export function fieldsOfRun(config: PpoConfig, columns: readonly string[]): Set<
 }
 
 /**
- * Checks that the run will have every field that the chosen estimator, loss and `actor.select_keys` ask for.
+ * Checks before anything starts that the chosen estimator and loss will have their fields. Fields that a reward or an agent loop may
+ * bring are unknown until there is a batch; `checkBatchFields` looks at those.
  * @param columns of the dataset. @throws VERL_FIELD_MISSING, with what would supply the field.
  */
 export function checkFields(config: PpoConfig, columns: readonly string[]): void {
-  const { algorithm, actor_rollout_ref } = config;
-  const { policy_loss, select_keys } = actor_rollout_ref.actor;
-  const fields = fieldsOfRun(config, columns);
-  checkRequires([registries.adv_estimator.find(algorithm.adv_estimator)], fields, SUPPLIERS);
+  const asked = [...inUse(config).flatMap(({ entry }) => entry.requires ?? []), ...selectKeys(config)];
+  checkAvailable(config, fieldsOfRun(config, [...columns, ...asked.filter((field) => !(field in SUPPLIERS))]));
+}
+
+/** The same for a batch that has its rewards, before the first update. */
+export function checkBatchFields(config: PpoConfig, batch: DataProto): void {
+  checkAvailable(config, fieldsOfRun(config, [...batch.batch.keys(), ...batch.nonTensorBatch.keys()]));
+}
+
+const inUse = ({ algorithm, actor_rollout_ref: { actor } }: PpoConfig) => [
+  registries.adv_estimator.find(algorithm.adv_estimator),
+  registries.policy_loss.find(actor.policy_loss.loss_mode),
+];
+
+const selectKeys = ({ actor_rollout_ref: { actor } }: PpoConfig): readonly string[] => actor.select_keys;
+
+function checkAvailable(config: PpoConfig, fields: Set<string>): void {
+  const [estimator, loss] = inUse(config);
+  checkRequires([estimator!], fields, SUPPLIERS);
   fields.add("advantages").add("returns");
-  checkRequires([registries.policy_loss.find(policy_loss.loss_mode)], fields, SUPPLIERS);
-  const unknown = select_keys.find((field) => !fields.has(field));
-  if (unknown === undefined) return;
+  checkRequires([loss!], fields, SUPPLIERS);
+  const missing = selectKeys(config).find((field) => !fields.has(field));
+  if (missing === undefined) return;
   throw new VerlError(
     "VERL_FIELD_MISSING",
-    `actor_rollout_ref.actor.select_keys names "${unknown}", a batch field that this run will not have.`,
+    `actor.select_keys names the batch field "${missing}", which this run does not have.`,
     {
       location: { path: "actor_rollout_ref.actor.select_keys" },
-      hint: SUPPLIERS[unknown]
-        ? `\`${unknown}\`: set ${SUPPLIERS[unknown]}`
-        : `This run has ${[...fields].sort().join(", ")}.`,
+      hint: SUPPLIERS[missing]
+        ? `\`${missing}\`: ${SUPPLIERS[missing]}`
+        : `A dataset column, a part of the reward or an agent loop's extra field would supply it. The run has ${[...fields].sort().join(", ")}.`,
     },
   );
 }
 
 /**
- * The batch with the named dataset columns as tensors, so that a loss can receive them: float32, rows × 1, which broadcasts over
- * tokens. @throws VERL_DATA_COLUMN_TYPE for a column that holds anything but numbers.
+ * The batch with the named dataset columns as tensors, so that a loss can receive them: float32, one value a row. @throws VERL_DATA_COLUMN_TYPE for a column that holds anything but numbers.
  */
 export function withNumericColumns(batch: DataProto, names: readonly string[]): DataProto {
   const columns = names.filter((name) => !batch.batch.has(name) && batch.nonTensorBatch.has(name));
   if (columns.length === 0) return batch;
   const tensors = columns.map(
-    (name) => [name, new NdArray("float32", [batch.length, 1], numbersOf(name, batch))] as const,
+    (name) => [name, new NdArray("float32", [batch.length], numbersOf(name, batch))] as const,
   );
   return new DataProto({
     batch: [...batch.batch, ...tensors],

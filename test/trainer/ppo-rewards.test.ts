@@ -1,55 +1,50 @@
 import { describe, expect, it } from "@jest/globals";
+import { DataProto } from "../../core/batch/data-proto.ts";
 import { NdArray } from "../../core/batch/nd-array.ts";
-import { layOutRewards } from "../../core/trainer/ppo-rewards.ts";
+import type { SampleReward } from "../../core/reward/reward-manager.ts";
+import { layOutRewards, partMetrics } from "../../core/trainer/ppo-rewards.ts";
 
-const attention = (rows: number[][]) =>
-  new NdArray("int32", [rows.length, rows[0]!.length], Int32Array.from(rows.flat()));
+/** A batch with one prompt token and responses of the given lengths. */
+function answers(lengths: readonly number[], width: number): DataProto {
+  const attention = lengths.flatMap((length) => Array.from({ length: width + 1 }, (_, at) => (at <= length ? 1 : 0)));
+  return DataProto.fromDict({
+    responses: NdArray.zeros("int32", [lengths.length, width]),
+    attention_mask: new NdArray("int32", [lengths.length, width + 1], Int32Array.from(attention)),
+  });
+}
 
 describe("layOutRewards", () => {
-  it("puts each score on the last response token, observations counted", () => {
-    const { token_level_scores, unscored } = layOutRewards(
-      [
-        { score: 0.5, extra: {} },
-        { score: -1, extra: {} },
-      ],
-      attention([
-        [1, 1, 0],
-        [1, 1, 1],
-      ]),
-    );
+  it("puts each score on the last token of the response", () => {
+    const rewards = [
+      { score: 0.5, extra: {} },
+      { score: -1, extra: {} },
+    ];
+    const { token_level_scores, unscored } = layOutRewards(rewards, answers([2, 3], 3));
     expect([...token_level_scores.data]).toEqual([0, 0.5, 0, 0, 0, -1]);
     expect([...unscored.data]).toEqual([0, 0]);
   });
 
-  it("marks rows without a score or without a response, and counts them", () => {
-    const { token_level_scores, unscored, metrics } = layOutRewards(
-      [
-        { unscored: "it threw", extra: {} },
-        { score: 1, extra: {} },
-      ],
-      attention([
-        [1, 1],
-        [0, 0],
-      ]),
-    );
+  it("marks rows without a score or without a response", () => {
+    const rewards = [
+      { unscored: "error: it threw", extra: {} },
+      { score: 1, extra: {} },
+    ];
+    const { token_level_scores, unscored } = layOutRewards(rewards, answers([2, 0], 2));
     expect([...token_level_scores.data]).toEqual([0, 0, 0, 0]);
     expect([...unscored.data]).toEqual([1, 1]);
-    expect(metrics).toEqual({ "reward/unscored": 2 });
   });
 
   it("keeps the parts of rows that report different ones, and averages those that are numbers", () => {
-    const { extra, metrics } = layOutRewards(
-      [
-        { score: 1, extra: { acc: true, pred: "ab" } },
-        { score: 0, extra: { acc: false, length: 4 } },
-      ],
-      attention([[1], [1]]),
-    );
-    expect(extra).toEqual({ acc: [true, false], pred: ["ab", null], length: [null, 4] });
-    expect(metrics).toEqual({ "reward/unscored": 0, "reward/acc/mean": 0.5, "reward/length/mean": 4 });
+    const rewards: SampleReward[] = [
+      { score: 1, extra: { acc: true, pred: "ab" } },
+      { score: 0, extra: { acc: false, length: 4 } },
+    ];
+    const { parts } = layOutRewards(rewards, answers([1, 1], 1));
+    expect(parts).toEqual({ acc: [true, false], pred: ["ab", null], length: [null, 4] });
+    expect(partMetrics(parts)).toEqual({ "reward/acc/mean": 0.5, "reward/length/mean": 4 });
   });
 
   it("lays out a batch of no rows", () => {
-    expect(layOutRewards([], new NdArray("int32", [0, 3], new Int32Array())).token_level_scores.shape).toEqual([0, 3]);
+    expect(layOutRewards([], answers([], 3)).token_level_scores.shape).toEqual([0, 3]);
   });
 });

@@ -1,0 +1,54 @@
+import type { PpoConfig } from "../config/index.ts";
+import { VerlError } from "../errors/index.ts";
+import { registries } from "../registry/index.ts";
+import { usesCritic } from "./ppo-fields.ts";
+
+/** Checks of a config that is valid by itself and cannot be run; nothing has been loaded yet. */
+export function checkRun(config: PpoConfig): void {
+  checkGroups(config);
+  const asked = UNAVAILABLE.find(({ isAsked }) => isAsked(config));
+  if (!asked) return;
+  throw new VerlError(
+    "VERL_TRAIN_UNAVAILABLE",
+    `\`${asked.path}\` asks for ${asked.what}, which this version does not have.`,
+    {
+      location: { path: asked.path },
+      hint: `Leave \`${asked.path}\` at its default.`,
+    },
+  );
+}
+
+/** Keys of the config whose feature is still to come: silence would train something else than was asked for. */
+const UNAVAILABLE: readonly { path: string; what: string; isAsked: (config: PpoConfig) => boolean }[] = [
+  { path: "critic.enable", what: "a critic", isAsked: usesCritic },
+  {
+    path: "algorithm.rollout_correction.rollout_is",
+    what: "importance weights of rollout correction",
+    isAsked: ({ algorithm }) => algorithm.rollout_correction.rollout_is !== null,
+  },
+  {
+    path: "algorithm.rollout_correction.rollout_rs",
+    what: "rejection rules of rollout correction",
+    isAsked: ({ algorithm }) => algorithm.rollout_correction.rollout_rs !== null,
+  },
+  { path: "algorithm.use_pf_ppo", what: "resampling by reward", isAsked: ({ algorithm }) => algorithm.use_pf_ppo },
+  {
+    path: "algorithm.filter_groups.enable",
+    what: "dynamic sampling",
+    isAsked: ({ algorithm }) => algorithm.filter_groups.enable,
+  },
+];
+
+/** An estimator that compares a prompt's answers needs more than one of them. */
+function checkGroups({ algorithm, actor_rollout_ref: { rollout } }: PpoConfig): void {
+  const { entry, key } = registries.adv_estimator.find(algorithm.adv_estimator);
+  if (!entry.needsGroups || rollout.n > 1) return;
+  throw new VerlError(
+    "VERL_TRAIN_NEEDS_GROUPS",
+    `The advantage estimator "${key}" compares the answers to a prompt, but \`actor_rollout_ref.rollout.n\` is 1.`,
+    {
+      location: { path: "actor_rollout_ref.rollout.n" },
+      hint: "Set actor_rollout_ref.rollout.n to 2 or more (8 is usual), or choose an estimator that takes one answer a prompt.",
+    },
+  );
+}

@@ -1,0 +1,144 @@
+import { balancedOrder } from "../batch/balance.ts";
+import { DataProto } from "../batch/data-proto.ts";
+import type { NdArray } from "../batch/nd-array.ts";
+import { collatePrompts } from "../data/collate.ts";
+import type { Dataset } from "../data/dataset.ts";
+import { requireScored, unscoredMetrics } from "../reward/score-batch.ts";
+import { computeBalanceMetrics } from "./metrics/index.ts";
+import type { StepMetrics } from "./metrics/step-metrics.ts";
+import { rewardsFromScores, rewardsWithKl, withAdvantages } from "./ppo-advantages.ts";
+import { bypassesOldLogProbs, withNumericColumns } from "./ppo-fields.ts";
+import { logProbGap } from "./ppo-log-prob-gap.ts";
+import { layOutRewards, partMetrics, type RewardColumns } from "./ppo-rewards.ts";
+import type { PpoRun } from "./ppo-run.ts";
+
+/*
+ * The phases of a training step, in their order. Each takes the batch and gives back what it adds to it; nothing is changed in place.
+ */
+
+/** Rows whose log-probs are recomputed when the sampler's stand in for the old ones, to keep an eye on the gap. */
+const GAP_ROWS = 64;
+
+/** Rows of a dataset as prompts, each with a `uid` that its answers share. */
+export function collate(run: PpoRun, dataset: Dataset, indices: ArrayLike<number>, name: string): DataProto {
+  const { prompt_length } = run.config.actor_rollout_ref.rollout;
+  const options = { promptLength: prompt_length, padTokenId: run.tokenizer.padTokenId };
+  const uid = Array.from(indices, (_, row) => `${name}/${row}`);
+  return collatePrompts(dataset, indices, options).union(DataProto.fromSingleDict({ uid }), "replace");
+}
+
+/** Answers each prompt `rollout.n` times. A step that was begun is finished, so no wish to stop reaches the sampler. */
+export async function generate(
+  run: PpoRun,
+  prompts: DataProto,
+  step: number,
+  metrics: StepMetrics,
+): Promise<DataProto> {
+  const repeated = prompts.repeat(run.config.actor_rollout_ref.rollout.n);
+  const { signal } = new AbortController();
+  const answers = await run.policy.generateSequences(repeated, { step, validate: false, signal });
+  for (const [name, values] of Object.entries(answers.metaInfo["metrics"] as Record<string, number[]>)) {
+    for (const value of values) metrics.add(name, value);
+  }
+  return answers.select({ metaInfoKeys: [] });
+}
+
+/** Spreads rows over the ranks so that each has about the same work. One rank keeps its order. */
+export function balance(run: PpoRun, batch: DataProto, metrics: StepMetrics): DataProto {
+  const ranks = run.policy.worldSize;
+  const lengths = totalLengths(batch);
+  const moves = run.config.trainer.balance_batch && ranks > 1;
+  const order = moves ? balancedOrder(lengths, ranks) : Int32Array.from(lengths.keys());
+  const share = Math.ceil(order.length / ranks);
+  const partitions = Array.from({ length: ranks }, (_, rank) => order.subarray(rank * share, (rank + 1) * share));
+  metrics.addAll(computeBalanceMetrics(lengths, partitions));
+  return moves ? batch.reorder(order) : batch;
+}
+
+export interface Scored {
+  /** With `token_level_scores`, `unscored` and the parts as columns. */
+  batch: DataProto;
+  /** Parts of the reward beside the score. */
+  columns: RewardColumns;
+}
+
+/** @throws VERL_REWARD_UNSCORED when too many answers have no score. */
+export async function score(run: PpoRun, batch: DataProto, validate: boolean, metrics?: StepMetrics): Promise<Scored> {
+  const options = { validate, ...(validate && { signal: run.stop }) };
+  const rewards = (await run.reward.computeRewards(batch, options)).flat().slice(0, batch.length);
+  requireScored(rewards, run.config.reward_model.max_unscored_fraction);
+  const columns = layOutRewards(rewards, batch);
+  metrics?.addAll({ ...unscoredMetrics(rewards), ...partMetrics(columns.parts) });
+  const { token_level_scores, unscored, parts } = columns;
+  // A part named like a field of the batch stays with the reward.
+  const own = Object.entries(parts).filter(([part]) => !batch.batch.has(part) && !batch.nonTensorBatch.has(part));
+  return { batch: batch.union(DataProto.fromDict({ token_level_scores, unscored }, own)), columns };
+}
+
+/**
+ * Adds `old_log_probs`: recomputed (with `entropys`), or the sampler's own. Either way the gap between sampler and trainer is
+ * reported, and `actor/entropy`, the mean over response tokens; in the second case both of a few rows.
+ */
+export async function addOldLogProbs(run: PpoRun, batch: DataProto, metrics: StepMetrics): Promise<DataProto> {
+  const bypass = bypassesOldLogProbs(run.config);
+  const { calculate_sum_pi_squared } = run.config.actor_rollout_ref.actor;
+  const rows = bypass ? batch.index(spreadRows(batch.length, GAP_ROWS)) : batch;
+  const computed = await run.policy.computeLogProb(rows, {
+    outputs: ["log_probs", "entropy", ...(calculate_sum_pi_squared && !bypass ? (["sum_pi_squared"] as const) : [])],
+  });
+  const mask = rows.tensor("response_mask", "int32");
+  metrics.addAll(
+    logProbGap(rows.tensor("rollout_log_probs", "float32"), computed.tensor("log_probs", "float32"), mask),
+  );
+  const entropy = maskedMean(computed.tensor("entropy", "float32"), mask);
+  if (entropy !== undefined) metrics.add("actor/entropy", entropy);
+  return batch.union(
+    bypass
+      ? DataProto.fromSingleDict({ old_log_probs: batch.tensor("rollout_log_probs") })
+      : computed.rename({ log_probs: "old_log_probs", entropy: "entropys" }),
+  );
+}
+
+export async function addReferenceLogProbs(run: PpoRun, batch: DataProto): Promise<DataProto> {
+  const computed = await run.reference!.computeLogProb(batch, { outputs: ["log_probs"] });
+  return batch.union(computed.rename({ log_probs: "ref_log_prob" }));
+}
+
+/** Adds `token_level_rewards` (scores, less the KL penalty where it is on), `advantages` and `returns`. */
+export async function addAdvantages(run: PpoRun, batch: DataProto, metrics: StepMetrics): Promise<DataProto> {
+  const { klInReward, estimator, advantageConfig } = run;
+  if (!klInReward) return withAdvantages(rewardsFromScores(batch), estimator, advantageConfig, metrics);
+  const { penalty, control } = klInReward;
+  const coefficient = control.value;
+  const { batch: rewarded, kl } = await rewardsWithKl(batch, penalty, coefficient);
+  control.update(kl, batch.length);
+  metrics.addAll({ "actor/reward_kl_penalty": kl, "actor/reward_kl_penalty_coeff": coefficient });
+  return withAdvantages(rewarded, estimator, advantageConfig, metrics);
+}
+
+export async function updateActor(run: PpoRun, batch: DataProto, step: number, metrics: StepMetrics): Promise<void> {
+  const results = await run.policy.updateActor(withNumericColumns(batch, run.lossFields), { step });
+  for (const result of results) metrics.addAll(result);
+}
+
+/** Attended tokens of each row, prompt and response. */
+export function totalLengths(batch: DataProto): Int32Array {
+  const mask = batch.tensor("attention_mask", "int32");
+  return Int32Array.from({ length: mask.rows }, (_, row) => mask.row(row).data.reduce((sum, flag) => sum + flag, 0));
+}
+
+/** At most `count` row numbers, evenly spread. */
+function spreadRows(rows: number, count: number): Int32Array {
+  const taken = Math.min(rows, count);
+  return Int32Array.from({ length: taken }, (_, index) => Math.floor((index * rows) / taken));
+}
+
+function maskedMean(values: NdArray<"float32">, mask: NdArray<"int32">): number | undefined {
+  let [sum, count] = [0, 0];
+  for (let at = 0; at < mask.data.length; at++) {
+    if (mask.data[at] === 0) continue;
+    sum += values.data[at]!;
+    count++;
+  }
+  return count > 0 ? sum / count : undefined;
+}

@@ -1,0 +1,171 @@
+import type { AdvantageConfig, AdvantageEstimator } from "../algorithm/advantage-estimator.ts";
+import type { KlPenalty } from "../algorithm/kl-penalty.ts";
+import type { DataProto } from "../batch/data-proto.ts";
+import { batchPlan } from "../config/batch-plan.ts";
+import type { PpoConfig } from "../config/index.ts";
+import { WorkerGroup, type GroupOf } from "../controller/worker-group.ts";
+import { DATASET_SOURCE, type Dataset } from "../data/dataset.ts";
+import { DataLoader } from "../data/loader.ts";
+import { loadTokenizer } from "../data/load-tokenizer.ts";
+import type { Tokenizer } from "../data/tokenizer.ts";
+import type { EngineState } from "../engine/training-engine.ts";
+import {
+  ABORT_SIGNAL,
+  CONFIG,
+  createRunContainer,
+  LOGGER,
+  METRICS,
+  registries,
+  resolveOptions,
+  RNG,
+  TOKENIZER,
+  type RunContainer,
+} from "../registry/index.ts";
+import { loadScoreFunctions, SCORE_FUNCTIONS } from "../reward/score-functions.ts";
+import { activateBackend } from "../tensor/backend.ts";
+import { createRng, type Rng } from "../tensor/rng.ts";
+import { actorLossParts } from "./actor-loss-parts.ts";
+import { StepMetrics } from "./metrics/step-metrics.ts";
+import { resolveKlPenalty } from "./kl-estimator.ts";
+import { checkRun } from "./ppo-checks.ts";
+import { checkFields, usesReference } from "./ppo-fields.ts";
+import { KlControl } from "./ppo-kl-control.ts";
+import { RolloutLog } from "./rollout-log/index.ts";
+import { RunConsole } from "./run-console.ts";
+import type { TrainerOptions } from "./run-options.ts";
+import { RunRecord } from "./run-record.ts";
+import { ActorRolloutRefWorker } from "./workers/actor-rollout-ref-worker.ts";
+import { RewardWorker } from "./workers/reward-worker.ts";
+
+/** A worker group that estimates values, where a run has one. */
+export interface CriticGroup {
+  /** Adds `values`, rows × response length. */
+  computeValues(batch: DataProto): Promise<DataProto>;
+  updateCritic(batch: DataProto, options: { step: number }): Promise<Record<string, number>[]>;
+  saveState(): Promise<EngineState[]>;
+  loadState(state: EngineState): Promise<unknown>;
+  dispose(): Promise<void>;
+}
+
+/** Takes what plugins report, for the step under way. */
+export class RunMetrics {
+  step = new StepMetrics();
+
+  add(name: string, value: number): void {
+    this.step.add(name, value);
+  }
+}
+
+/** Everything that a run has before its first step. */
+export interface PpoRun {
+  readonly config: PpoConfig;
+  readonly console: RunConsole;
+  readonly record: RunRecord;
+  readonly rollouts: RolloutLog;
+  readonly metrics: RunMetrics;
+  readonly rng: Rng;
+  readonly tokenizer: Tokenizer;
+  readonly train: Dataset;
+  readonly validation: Dataset | undefined;
+  readonly loader: DataLoader;
+  /** Steps of the run. */
+  readonly total: number;
+  readonly policy: GroupOf<ActorRolloutRefWorker>;
+  readonly reference: GroupOf<ActorRolloutRefWorker> | undefined;
+  readonly critic: CriticGroup | undefined;
+  readonly reward: GroupOf<RewardWorker>;
+  readonly estimator: AdvantageEstimator;
+  readonly advantageConfig: AdvantageConfig;
+  readonly klInReward: { penalty: Pick<KlPenalty, "compute">; control: KlControl } | undefined;
+  /** Batch fields that the actor's loss asks for beyond the usual ones. */
+  readonly lossFields: readonly string[];
+  readonly stop: AbortSignal;
+}
+
+/** Reads and checks everything that the run needs, the cheap things first. */
+export async function createPpoRun(config: PpoConfig, options: TrainerOptions = {}): Promise<PpoRun> {
+  const { data, actor_rollout_ref, algorithm, trainer, custom_reward_function } = config;
+  checkRun(config);
+  const { extraFields } = actorLossParts(config);
+  const adv_kwargs = resolveOptions("adv_estimator", algorithm.adv_estimator, algorithm.adv_kwargs);
+
+  const console = new RunConsole(options);
+  const stop = options.signal ?? new AbortController().signal;
+  const rng = createRng(trainer.seed);
+  const metrics = new RunMetrics();
+  const { model } = actor_rollout_ref;
+  const tokenizer = await loadTokenizer(data.tokenizer ?? model.tokenizer_path ?? model.path, {
+    chatTemplate: model.custom_chat_template,
+  });
+  const container = createRunContainer({
+    [CONFIG]: config,
+    [LOGGER]: console.logger,
+    [RNG]: rng,
+    [TOKENIZER]: tokenizer,
+    [METRICS]: metrics,
+    [ABORT_SIGNAL]: stop,
+    [SCORE_FUNCTIONS]: await loadScoreFunctions(custom_reward_function, process.cwd()),
+  });
+  const train = await loadDataset(container, config, data.train_files, data.train_max_samples);
+  const validation =
+    data.val_files.length > 0 ? await loadDataset(container, config, data.val_files, data.val_max_samples) : undefined;
+  checkFields(config, Object.keys(train.row(0)));
+  const loader = createLoader(container, config, train.length);
+  const total = trainer.total_training_steps ?? loader.stepsPerEpoch * trainer.total_epochs;
+
+  console.logger.info((await activateBackend(config.tensor_backend)).note);
+  const length = { steps: total, updatesPerStep: batchPlan(config).updates };
+  const shared = { config, container, tokenizer, rng, log: console.logger, metrics, length };
+  const reward = await WorkerGroup.create(RewardWorker, [config, container]);
+  const policy = await WorkerGroup.create(ActorRolloutRefWorker, [{ ...shared, role: "actor_rollout" }]);
+  const reference = usesReference(config)
+    ? await WorkerGroup.create(ActorRolloutRefWorker, [{ ...shared, role: "ref" }])
+    : undefined;
+  return {
+    config,
+    console,
+    record: new RunRecord({ trainer, keep: trainer.max_actor_ckpt_to_keep, container, console }),
+    rollouts: new RolloutLog({
+      runDir: trainer.default_local_dir,
+      tokenizer,
+      rolloutDataDir: trainer.rollout_data_dir,
+      validationDataDir: trainer.validation_data_dir,
+    }),
+    metrics,
+    rng,
+    tokenizer,
+    train,
+    validation,
+    loader,
+    total,
+    policy,
+    reference,
+    critic: undefined,
+    reward,
+    estimator: registries.adv_estimator.resolve(algorithm.adv_estimator),
+    advantageConfig: { ...algorithm, adv_kwargs },
+    klInReward: algorithm.use_kl_in_reward
+      ? { penalty: resolveKlPenalty(algorithm.kl_penalty), control: new KlControl(algorithm.kl_ctrl) }
+      : undefined,
+    lossFields: extraFields,
+    stop,
+  };
+}
+
+async function loadDataset(
+  container: RunContainer,
+  { data }: PpoConfig,
+  files: readonly string[],
+  maxSamples: number,
+): Promise<Dataset> {
+  const source = { files, maxSamples, shuffle: data.shuffle };
+  const dataset = container.create("dataset", data.dataset, { values: { [DATASET_SOURCE]: source } });
+  await dataset.load();
+  return dataset;
+}
+
+function createLoader(container: RunContainer, { data, trainer }: PpoConfig, length: number): DataLoader {
+  const key = data.sampler.name ?? (data.shuffle ? "random" : "sequential");
+  const sampler = container.create("sampler", key, { values: { [RNG]: createRng(data.seed ?? trainer.seed) } });
+  return new DataLoader({ length, batchSize: data.train_batch_size, sampler });
+}

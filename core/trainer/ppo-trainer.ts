@@ -1,0 +1,186 @@
+import { join } from "node:path";
+import type { DataProto } from "../batch/data-proto.ts";
+import type { PpoConfig } from "../config/index.ts";
+import type { LoaderState } from "../data/loader.ts";
+import { responseLengths } from "../reward/score-batch.ts";
+import { fitLoop, type FitEnd } from "./fit-loop.ts";
+import { computeDataMetrics, computeThroughputMetrics, computeTimingMetrics } from "./metrics/index.ts";
+import type { StepMetrics } from "./metrics/step-metrics.ts";
+import { checkBatchFields } from "./ppo-fields.ts";
+import {
+  addAdvantages,
+  addOldLogProbs,
+  addReferenceLogProbs,
+  balance,
+  collate,
+  generate,
+  score,
+  totalLengths,
+  updateActor,
+} from "./ppo-phases.ts";
+import { createPpoRun, type PpoRun } from "./ppo-run.ts";
+import { answerValidation, validationMetrics } from "./ppo-validation.ts";
+import type { TrainerOptions } from "./run-options.ts";
+import { MODEL_FOLDER, type FitResult } from "./run-record.ts";
+
+/** The trainer's own part of a checkpoint. */
+interface PpoExtra {
+  /** Weight of the KL penalty in the reward, where it is on. */
+  klCoefficient?: number;
+}
+
+/** Trains a policy by reinforcement learning, in verl's order of steps: the single controller of its worker groups. */
+export class PpoTrainer {
+  private fieldsChecked = false;
+
+  private constructor(private readonly run: PpoRun) {}
+
+  /** Reads and checks everything that the run needs. Plugins are loaded and the config is validated before. */
+  static async create(config: PpoConfig, options: TrainerOptions = {}): Promise<PpoTrainer> {
+    return new PpoTrainer(await createPpoRun(config, options));
+  }
+
+  /** Trains to the last step or until asked to stop. */
+  async fit(): Promise<FitResult> {
+    const { record, total, console, config, stop, validation } = this.run;
+    const { val_before_train, val_only } = config.trainer;
+    try {
+      const start = await this.resume();
+      await this.run.policy.updateWeights();
+      console.begin(total, start);
+      if (validation && (val_before_train || val_only) && !stop.aborted) {
+        await record.logBefore(await this.validate(start), start);
+      }
+      const end = val_only ? { step: start, interrupted: stop.aborted } : await this.loop(start);
+      return await record.close(end, total, end.step === total ? await this.saveModel() : undefined);
+    } catch (error) {
+      await record.abandon();
+      throw error;
+    } finally {
+      await this.dispose();
+    }
+  }
+
+  private loop(start: number): Promise<FitEnd> {
+    const { config, record, total, validation, stop } = this.run;
+    const { test_freq, save_freq } = config.trainer;
+    return fitLoop(
+      {
+        step: (step, metrics) => this.step(step, metrics),
+        validate: (step) => this.validate(step),
+        save: (step) => this.save(step),
+        log: (metrics, step) => record.log(metrics, step),
+      },
+      { start, total, testFreq: validation ? test_freq : 0, saveFreq: save_freq, stop },
+    );
+  }
+
+  private async step(step: number, metrics: StepMetrics): Promise<void> {
+    this.run.metrics.step = metrics;
+    const { indices, epoch } = this.run.loader.next();
+    metrics.add("training/epoch", epoch);
+    const prompts = collate(this.run, this.run.train, indices, String(step));
+    const batch = await metrics.timer("step")(() => this.train(step, prompts, metrics));
+    this.addStepMetrics(batch, metrics);
+  }
+
+  /** One step in verl's order; each phase is timed as `timing_s/<phase>`. */
+  private async train(step: number, prompts: DataProto, metrics: StepMetrics): Promise<DataProto> {
+    const { run } = this;
+    const { policy, reference, critic } = run;
+    const phase = <T>(name: string, work: () => T | Promise<T>): Promise<T> => {
+      run.console.phase(name);
+      return metrics.timer(name)(work);
+    };
+
+    let batch = await phase("gen", () => generate(run, prompts, step, metrics));
+    batch = balance(run, batch, metrics);
+    const scored = await phase("reward", () => score(run, batch, false, metrics));
+    batch = scored.batch;
+    this.checkFields(batch);
+    batch = await phase("old_log_prob", () => addOldLogProbs(run, batch, metrics));
+    if (reference) batch = await phase("ref", () => addReferenceLogProbs(run, batch));
+    if (critic) batch = await phase("values", async () => batch.union(await critic.computeValues(batch)));
+    batch = await phase("adv", () => addAdvantages(run, batch, metrics));
+    if (critic) {
+      const results = await phase("update_critic", () => critic.updateCritic(batch, { step }));
+      for (const result of results) metrics.addAll(result);
+    }
+    if (step > run.config.trainer.critic_warmup) {
+      await phase("update_actor", () => updateActor(run, batch, step, metrics));
+      await phase("update_weights", () => policy.updateWeights());
+    }
+    await phase("dump_rollout_generations", () => run.rollouts.train(batch, step, scored.columns.parts));
+    return batch;
+  }
+
+  /** Fields that rewards and agent loops bring are known with the first batch. */
+  private checkFields(batch: DataProto): void {
+    if (!this.fieldsChecked) checkBatchFields(this.run.config, batch);
+    this.fieldsChecked = true;
+  }
+
+  private addStepMetrics(batch: DataProto, metrics: StepMetrics): void {
+    metrics.addAll(computeDataMetrics(batch));
+    const sum = (lengths: Int32Array): number => lengths.reduce((total, length) => total + length, 0);
+    const tokens = { all: sum(totalLengths(batch)), response: sum(responseLengths(batch)) };
+    const seconds = metrics.timings();
+    metrics.addAll(computeTimingMetrics(seconds, tokens));
+    metrics.addAll(computeThroughputMetrics(tokens.all, seconds["step"]!, this.run.policy.worldSize));
+  }
+
+  /** Asked to stop, validation is given up and reports nothing. */
+  private async validate(step: number): Promise<Record<string, number>> {
+    const { record, rollouts, console, stop } = this.run;
+    console.phase("validate");
+    try {
+      const answers = await answerValidation(this.run, step);
+      const metrics = validationMetrics(answers);
+      record.validated(metrics);
+      await rollouts.validation(answers.batch, step, answers.columns.parts);
+      return metrics;
+    } catch (error) {
+      if (!stop.aborted) throw error;
+      return {};
+    }
+  }
+
+  /** @returns steps done before. */
+  private async resume(): Promise<number> {
+    const { record, policy, critic, loader, klInReward } = this.run;
+    const checkpoint = await record.restore();
+    if (!checkpoint) return 0;
+    const { engines, loader: position, extra } = checkpoint.parts;
+    await policy.loadState(engines["actor"]!);
+    if (critic && engines["critic"]) await critic.loadState(engines["critic"]);
+    loader.loadState(position as LoaderState);
+    if (klInReward) klInReward.control.value = (extra as PpoExtra).klCoefficient ?? klInReward.control.value;
+    return checkpoint.step;
+  }
+
+  private async save(step: number): Promise<void> {
+    const { record, policy, critic, loader, klInReward, config } = this.run;
+    const [actor] = await policy.saveState();
+    const criticState = critic ? (await critic.saveState())[0] : undefined;
+    const extra: PpoExtra = klInReward ? { klCoefficient: klInReward.control.value } : {};
+    await record.save(step, {
+      engines: { actor: actor!, ...(criticState && { critic: criticState }) },
+      loader: loader.saveState(),
+      // Every stream is named by the step that draws from it, so the seed is all of their state.
+      rng: { seed: config.trainer.seed },
+      plugins: {},
+      extra,
+    });
+  }
+
+  private async saveModel(): Promise<string> {
+    const folder = join(this.run.config.trainer.default_local_dir, MODEL_FOLDER);
+    await this.run.policy.savePretrained(folder);
+    return folder;
+  }
+
+  private async dispose(): Promise<void> {
+    const { policy, reference, critic, reward } = this.run;
+    await Promise.all([policy, reference, critic, reward].map((group) => group?.dispose()));
+  }
+}

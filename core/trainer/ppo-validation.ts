@@ -1,0 +1,56 @@
+import { DataProto } from "../batch/data-proto.ts";
+import { nameValidationMetrics, processValidationMetrics } from "./metrics/index.ts";
+import { collate, score, type Scored } from "./ppo-phases.ts";
+import type { RewardColumns } from "./ppo-rewards.ts";
+import type { PpoRun } from "./ppo-run.ts";
+
+/** Answers the validation prompts, `data.val_batch_size` at a time, each `val_kwargs.n` times, and scores the answers. */
+export async function answerValidation(run: PpoRun, step: number): Promise<Scored> {
+  const { validation, config, policy, stop } = run;
+  const all = collate(
+    run,
+    validation!,
+    Int32Array.from({ length: validation!.length }, (_, row) => row),
+    "validation",
+  );
+  const answers: DataProto[] = [];
+  for (const prompts of all.split(config.data.val_batch_size ?? all.length)) {
+    const repeated = prompts.repeat(config.actor_rollout_ref.rollout.val_kwargs.n);
+    const part = await policy.generateSequences(repeated, { step, validate: true, signal: stop });
+    answers.push(part.select({ metaInfoKeys: [] }));
+  }
+  return score(run, joinAnswers(answers), true);
+}
+
+/** Parts may differ in the columns that their agent loops filled; what a part lacks is null. */
+function joinAnswers(parts: readonly DataProto[]): DataProto {
+  const columns = new Set(parts.flatMap((part) => [...part.nonTensorBatch.keys()]));
+  return DataProto.concat(
+    parts.map((part) => {
+      const missing = [...columns].filter((column) => !part.nonTensorBatch.has(column));
+      const nulls = missing.map((column) => [column, new Array<unknown>(part.length).fill(null)]);
+      return part.union(DataProto.fromSingleDict(Object.fromEntries(nulls) as Record<string, unknown[]>));
+    }),
+  );
+}
+
+/** verl's validation metrics: `val-core/…`, `val-aux/…`. An answer without a score is left out of its prompt. */
+export function validationMetrics({ batch, columns }: Scored): Record<string, number> {
+  const sources = batch.column("data_source") as readonly string[];
+  const uids = batch.column("uid") as readonly string[];
+  const turns = batch.column("__num_turns__") as readonly number[];
+  const infos = { reward: rowScores(columns), ...columns.parts };
+  return {
+    ...nameValidationMetrics(processValidationMetrics(sources, uids, infos)),
+    "val-aux/num_turns/min": turns.reduce((least, value) => Math.min(least, value), Infinity),
+    "val-aux/num_turns/max": turns.reduce((most, value) => Math.max(most, value), -Infinity),
+    "val-aux/num_turns/mean": turns.reduce((sum, value) => sum + value, 0) / turns.length,
+  };
+}
+
+/** Each row's score; null where it has none. */
+function rowScores({ token_level_scores: scores, unscored }: RewardColumns): (number | null)[] {
+  return Array.from(unscored.data, (flag, row) =>
+    flag === 1 ? null : scores.row(row).data.reduce((sum, value) => sum + value, 0),
+  );
+}

@@ -1,0 +1,7 @@
+import type { RunConsoleOptions } from "./run-console.ts";
+
+/** What a trainer may use of the process that it runs in. */
+export interface TrainerOptions extends RunConsoleOptions {
+  /** Aborted: the step under way is the last. */
+  signal?: AbortSignal;
+}

@@ -1,0 +1,114 @@
+import type { PpoConfig, SftConfig } from "../config/index.ts";
+import type { RunContainer } from "../registry/index.ts";
+import { CheckpointManager, type Checkpoint, type CheckpointParts } from "./checkpoint/index.ts";
+import type { FitEnd } from "./fit-loop.ts";
+import type { RunConsole } from "./run-console.ts";
+import { Trackers } from "./trackers.ts";
+
+/** Folder of the run's directory that holds the trained model in the Hugging Face layout. */
+export const MODEL_FOLDER = "huggingface";
+
+type Metrics = Readonly<Record<string, number>>;
+
+/** What came of a run. */
+export interface FitResult extends FitEnd {
+  total: number;
+  /** The last step's metrics. */
+  metrics: Metrics;
+  /** Results of the last validation; empty when there was none. */
+  validation: Metrics;
+  /** The run's directory: checkpoints, metrics, rollouts, report. */
+  directory: string;
+  /** The newest checkpoint that this run wrote or resumed from. */
+  checkpoint?: string;
+  /** Folder of the trained model in the Hugging Face layout, written when the last step was reached. */
+  model?: string;
+}
+
+export interface RunRecordOptions {
+  trainer: PpoConfig["trainer"] | SftConfig["trainer"];
+  /** Checkpoints to keep; null: all. */
+  keep: number | null;
+  container: RunContainer;
+  console: RunConsole;
+}
+
+/** What a run leaves behind: metrics at the trackers, checkpoints, and the closing words. */
+export class RunRecord {
+  private readonly options: RunRecordOptions;
+  private readonly trackers: Trackers;
+  private readonly checkpoints: CheckpointManager;
+  private metrics: Metrics = {};
+  private validation: Metrics = {};
+  private checkpoint: string | undefined;
+
+  constructor(options: RunRecordOptions) {
+    const { trainer, keep, container, console } = options;
+    this.options = options;
+    this.trackers = Trackers.create(trainer.logger, container, console.logger);
+    this.checkpoints = new CheckpointManager({ dir: trainer.default_local_dir, keep, logger: console.logger });
+  }
+
+  /** The checkpoint that `trainer.resume_mode` asks for, or undefined for a fresh start. */
+  async restore(): Promise<Checkpoint | undefined> {
+    const { resume_mode, resume_from_path } = this.options.trainer;
+    const path = await this.checkpoints.resolveResume(resume_mode, resume_from_path);
+    if (path === undefined) return undefined;
+    const checkpoint = await this.checkpoints.load(path);
+    this.checkpoint = path;
+    this.options.console.logger.info(`Resuming after step ${checkpoint.step} from ${path}.`);
+    return checkpoint;
+  }
+
+  async save(step: number, parts: CheckpointParts): Promise<void> {
+    this.checkpoint = await this.checkpoints.save(step, parts);
+  }
+
+  /** Takes a step's metrics. */
+  async log(metrics: Metrics, step: number): Promise<void> {
+    this.metrics = metrics;
+    await this.trackers.log(metrics, step);
+    this.options.console.stepDone(step, metrics);
+  }
+
+  /** Takes metrics of a validation before the first step. */
+  async logBefore(metrics: Metrics, step: number): Promise<void> {
+    await this.trackers.log(metrics, step);
+    this.options.console.show(metrics);
+  }
+
+  validated(metrics: Metrics): void {
+    this.validation = metrics;
+  }
+
+  /** Closes the trackers and says how the run ended. */
+  async close(end: FitEnd, total: number, model?: string): Promise<FitResult> {
+    const { trainer, console } = this.options;
+    const { metrics, validation, checkpoint } = this;
+    await this.trackers.close();
+    console.end();
+    for (const line of closingWords(end, total, trainer.default_local_dir, checkpoint, model)) console.note(line);
+    return { ...end, total, metrics, validation, directory: trainer.default_local_dir, checkpoint, model };
+  }
+
+  /** Closes what is open after an error. */
+  async abandon(): Promise<void> {
+    await this.trackers.close();
+    this.options.console.end();
+  }
+}
+
+function closingWords(
+  { step, interrupted }: FitEnd,
+  total: number,
+  directory: string,
+  checkpoint: string | undefined,
+  model: string | undefined,
+): string[] {
+  if (!interrupted)
+    return [`Done: ${step} of ${total} steps. ${model ? `The model is in ${model}.` : `See ${directory}.`}`];
+  const resume = checkpoint
+    ? `The last checkpoint is ${checkpoint}; run the same command again to go on from there.`
+    : "No checkpoint was written (trainer.save_freq), so the same command starts from the beginning.";
+  return [`Stopped after step ${step} of ${total}. ${resume}`];
+}

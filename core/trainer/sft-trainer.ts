@@ -1,0 +1,177 @@
+import { join } from "node:path";
+import type { SftConfig } from "../config/index.ts";
+import { WorkerGroup, type GroupOf } from "../controller/worker-group.ts";
+import { collateSft } from "../data/collate-sft.ts";
+import { DataLoader, type LoaderState } from "../data/loader.ts";
+import { loadTokenizer } from "../data/load-tokenizer.ts";
+import { loadSftDataset, type SftDataset } from "../data/sft-dataset.ts";
+import type { Tokenizer } from "../data/tokenizer.ts";
+import { CONFIG, createRunContainer, LOGGER, RNG, TOKENIZER } from "../registry/index.ts";
+import { activateBackend } from "../tensor/backend.ts";
+import { createRng } from "../tensor/rng.ts";
+import { fitLoop, type FitEnd } from "./fit-loop.ts";
+import type { StepMetrics } from "./metrics/step-metrics.ts";
+import { computeThroughputMetrics } from "./metrics/timing-metrics.ts";
+import { RunConsole } from "./run-console.ts";
+import type { TrainerOptions } from "./run-options.ts";
+import { MODEL_FOLDER, RunRecord, type FitResult } from "./run-record.ts";
+import { trainedTokens } from "./sft-loss.ts";
+import { SftWorker } from "./workers/sft-worker.ts";
+
+interface SftParts {
+  config: SftConfig;
+  console: RunConsole;
+  record: RunRecord;
+  tokenizer: Tokenizer;
+  train: SftDataset;
+  validation: SftDataset | undefined;
+  loader: DataLoader;
+  total: number;
+  workers: GroupOf<SftWorker>;
+  stop: AbortSignal;
+}
+
+/** Supervised fine-tuning: imitates the assistant's side of conversations. */
+export class SftTrainer {
+  private constructor(private readonly parts: SftParts) {}
+
+  /** Reads and checks everything that the run needs. Plugins are loaded and the config is validated before. */
+  static async create(config: SftConfig, options: TrainerOptions = {}): Promise<SftTrainer> {
+    const console = new RunConsole(options);
+    const { data, trainer } = config;
+    const rng = createRng(trainer.seed);
+    console.logger.info((await activateBackend(config.tensor_backend)).note);
+    const tokenizer = await loadTokenizer(config.model.tokenizer_path ?? config.model.path, {
+      chatTemplate: config.model.custom_chat_template,
+    });
+    const container = createRunContainer({
+      [CONFIG]: config,
+      [LOGGER]: console.logger,
+      [RNG]: rng,
+      [TOKENIZER]: tokenizer,
+    });
+    const load = (files: readonly string[], maxSamples: number): Promise<SftDataset> =>
+      loadSftDataset({ files, maxSamples, config: data, tokenizer, log: console.logger });
+    const train = await load(data.train_files, data.train_max_samples);
+    const loader = new DataLoader({
+      length: train.length,
+      batchSize: data.train_batch_size,
+      sampler: container.create("sampler", data.shuffle ? "random" : "sequential"),
+    });
+    const total = trainer.total_training_steps ?? loader.stepsPerEpoch * trainer.total_epochs;
+    return new SftTrainer({
+      config,
+      console,
+      record: new RunRecord({ trainer, keep: trainer.max_ckpt_to_keep, container, console }),
+      tokenizer,
+      train,
+      validation: data.val_files.length > 0 ? await load(data.val_files, data.val_max_samples) : undefined,
+      loader,
+      total,
+      workers: await WorkerGroup.create(SftWorker, [{ config, container, steps: total }]),
+      stop: options.signal ?? new AbortController().signal,
+    });
+  }
+
+  /** Trains to the last step or until asked to stop, and writes the model folder at the end. */
+  async fit(): Promise<FitResult> {
+    const { record, workers, total, console } = this.parts;
+    try {
+      const start = await this.resume();
+      console.begin(total, start);
+      const end = await this.loop(start);
+      const model = end.interrupted ? undefined : await this.saveModel();
+      return await record.close(end, total, model);
+    } catch (error) {
+      await record.abandon();
+      throw error;
+    } finally {
+      await workers.dispose();
+    }
+  }
+
+  private async loop(start: number): Promise<FitEnd> {
+    const { config, record, total, stop, validation } = this.parts;
+    const { save_freq, test_freq } = config.trainer;
+    return fitLoop(
+      {
+        step: (step, metrics) => this.step(metrics),
+        validate: () => this.validate(),
+        save: (step) => this.save(step),
+        log: (metrics, step) => record.log(metrics, step),
+      },
+      { start, total, testFreq: validation ? test_freq : 0, saveFreq: save_freq, stop },
+    );
+  }
+
+  private async step(metrics: StepMetrics): Promise<void> {
+    const { loader, train, workers, console } = this.parts;
+    const { indices, epoch } = loader.next();
+    const batch = this.collate(train, indices);
+    console.phase("train");
+    const results = await metrics.timer("step")(() => workers.trainBatch(batch));
+    for (const result of results) metrics.addAll(result);
+    const attention = batch.tensor("attention_mask", "int32").data;
+    const tokens = attention.reduce((sum, flag) => sum + flag, 0);
+    metrics.add("train/global_tokens", trainedTokens(batch));
+    metrics.add("training/epoch", epoch);
+    metrics.addAll(computeThroughputMetrics(tokens, metrics.timings()["step"]!, workers.worldSize));
+  }
+
+  private async validate(): Promise<Record<string, number>> {
+    const { config, validation, workers, record, console } = this.parts;
+    console.phase("validate");
+    let [nll, tokens] = [0, 0];
+    const rows = validation?.length ?? 0;
+    for (let first = 0; first < rows; first += config.data.train_batch_size) {
+      const last = Math.min(first + config.data.train_batch_size, rows);
+      const batch = this.collate(
+        validation!,
+        Array.from({ length: last - first }, (_, offset) => first + offset),
+      );
+      for (const share of await workers.evaluate(batch)) {
+        nll += share.nll;
+        tokens += share.tokens;
+      }
+    }
+    const metrics: Record<string, number> = tokens > 0 ? { "val/loss": nll / tokens } : {};
+    record.validated(metrics);
+    return metrics;
+  }
+
+  private collate(dataset: SftDataset, indices: ArrayLike<number>): ReturnType<typeof collateSft> {
+    const { config, tokenizer } = this.parts;
+    return collateSft(
+      Array.from(indices, (index) => dataset.example(index)),
+      { padTokenId: tokenizer.padTokenId, ...(config.data.packing && { packTo: config.data.max_length }) },
+    );
+  }
+
+  /** @returns steps done before. */
+  private async resume(): Promise<number> {
+    const { record, workers, loader } = this.parts;
+    const checkpoint = await record.restore();
+    if (!checkpoint) return 0;
+    await workers.loadState(checkpoint.parts.engines["actor"]!);
+    loader.loadState(checkpoint.parts.loader as LoaderState);
+    return checkpoint.step;
+  }
+
+  private async save(step: number): Promise<void> {
+    const { record, workers, loader, config } = this.parts;
+    const [actor] = await workers.saveState();
+    await record.save(step, {
+      engines: { actor: actor! },
+      loader: loader.saveState(),
+      rng: { seed: config.trainer.seed },
+      plugins: {},
+      extra: {},
+    });
+  }
+
+  private async saveModel(): Promise<string> {
+    const folder = join(this.parts.config.trainer.default_local_dir, MODEL_FOLDER);
+    await this.parts.workers.savePretrained(folder);
+    return folder;
+  }
+}

@@ -1,0 +1,27 @@
+import type { DataProto } from "../../batch/data-proto.ts";
+import type { PpoConfig } from "../../config/index.ts";
+import { register } from "../../controller/register.ts";
+import { Worker, type WorkerContext } from "../../controller/worker.ts";
+import type { RunContainer } from "../../registry/index.ts";
+import type { RewardManager, SampleReward } from "../../reward/reward-manager.ts";
+import { scoreBatch } from "../../reward/score-batch.ts";
+
+/** Scores answers with the reward manager of the config. */
+export class RewardWorker extends Worker {
+  private readonly manager: RewardManager;
+
+  constructor(context: WorkerContext, config: PpoConfig, container: RunContainer) {
+    super(context);
+    const { reward_manager, reward_kwargs } = config.reward_model;
+    this.manager = container.create("reward_manager", reward_manager, { options: reward_kwargs });
+  }
+
+  /** One result a row of this rank's share, padding rows included. */
+  @register({ dispatchMode: "DP_COMPUTE_METRIC" })
+  async computeRewards(
+    batch: DataProto,
+    options: { validate: boolean; signal?: AbortSignal },
+  ): Promise<SampleReward[]> {
+    return scoreBatch(this.manager, batch, options);
+  }
+}
