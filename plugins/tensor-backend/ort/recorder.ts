@@ -1,8 +1,13 @@
+import { VerlError } from "verl";
 import type { GraphCache } from "./graph-cache.ts";
 import type { Attrs, Op } from "./op.ts";
+import { periodOf } from "./period.ts";
 import { Signature } from "./signature.ts";
 import { Tape } from "./tape.ts";
 import { CONSTANT_SIZE, copyValues, type DType, LazyValue, leafOf, type Values } from "./value.ts";
+
+/** Most operations on one tape: below it compiling is quick, and most steps end by a read long before. */
+const MAX_TAPE = 16_384;
 
 /**
  * Turns calls into lazy values, and lazy values into numbers: operations collect on a tape until somebody reads, then
@@ -14,6 +19,7 @@ export class Recorder {
   #tape = new Tape(0, this.#signature);
   #live = 0;
   #runs = 0;
+  #limit = MAX_TAPE;
 
   constructor(readonly cache: GraphCache) {}
 
@@ -78,7 +84,24 @@ export class Recorder {
 
   valuesOf(value: LazyValue): Values {
     if (value.values === undefined) this.flush();
-    return value.values!;
+    if (value.values !== undefined) return value.values;
+    throw new VerlError("VERL_TENSOR_GRAPH", "A tensor was to be computed by a graph that failed before.", {
+      hint: "See the first error; tensors of that step have no values.",
+    });
+  }
+
+  /**
+   * Runs the tape when it is too long, so that a loop that nobody reads from does not record for ever. Later cuts are whole
+   * iterations apart: then they all leave the same structure behind, and the compiled graph is used again.
+   *
+   * Not to be called while a kernel records: what it holds in its hands is referred to by no tensor yet.
+   */
+  cutIfLong(): void {
+    const { nodes } = this.#tape;
+    if (nodes.length < this.#limit) return;
+    const period = periodOf(nodes.map((node) => node.op!.id));
+    this.#limit = period === 0 ? MAX_TAPE : MAX_TAPE - (MAX_TAPE % period);
+    this.flush();
   }
 
   /** Runs the tape. Everything that is still referred to gets its values, not only what is asked for. */
@@ -94,10 +117,23 @@ export class Recorder {
     }
   }
 
+  /** @throws VERL_TENSOR_GRAPH naming the operation, as far as onnxruntime tells. */
   #run(tape: Tape, outputs: readonly number[]): void {
-    const graph = this.cache.graphOf(tape, outputs);
-    const results = graph.session.run(graph.feeds.map((leaf) => tape.leaves[leaf]!.values!));
-    outputs.forEach((position, i) => (tape.nodes[position]!.values = results[i]));
+    try {
+      const graph = this.cache.graphOf(tape, outputs);
+      const results = graph.session.run(graph.feeds.map((leaf) => tape.leaves[leaf]!.values!));
+      outputs.forEach((position, i) => (tape.nodes[position]!.values = results[i]));
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new VerlError(
+        "VERL_TENSOR_GRAPH",
+        `A recorded graph of ${tape.nodes.length} operations failed: ${reason}`,
+        {
+          hint: "Operations run when a value is read, not where they are called. An index out of range is the usual cause.",
+          cause,
+        },
+      );
+    }
     this.#runs++;
   }
 }

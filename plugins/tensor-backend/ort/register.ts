@@ -5,11 +5,6 @@ import type { Kernel } from "./kernel.ts";
 import { KERNELS } from "./ops/index.ts";
 import { allocate, type LazyValue } from "./value.ts";
 
-/**
- * Most operations on one tape. A loop that nobody reads from is cut here, so that the tape does not grow for ever.
- */
-const MAX_TAPE = 16_384;
-
 type Inputs = Record<string, LazyValue>;
 type AnyKernel = Kernel<Inputs, tf.NamedAttrMap | undefined>;
 
@@ -27,8 +22,7 @@ export function registerKernels(backend: OrtBackend, backendName: string): void 
 function recording(backend: OrtBackend, kernelName: string, kernel: AnyKernel): tf.KernelFunc {
   const { recorder } = backend;
   return ({ inputs, attrs }) => {
-    // Here every pending value that can be asked for is held by a tensor; inside a kernel that is not so.
-    if (recorder.pending >= MAX_TAPE) recorder.flush();
+    recorder.cutIfLong();
     const values: Inputs = {};
     let empty = false;
     for (const name in inputs) {

@@ -35,22 +35,35 @@ const gatherNd = defineOp("GatherND", (graph, [x, indices], out) =>
   graph.node("GatherND", [x!, graph.cast(indices!, "int64")], out),
 );
 
+type Numeric = "float32" | "int32";
+
+/** Up to this many rows a matrix product with one-hot rows beats adding one element after the other (both measured). */
+const FEW_ROWS = 256;
+
 /**
- * Sums `updates` (items × width) into `rows` zero rows at `ids` (items). ScatterElements adds one after the other: exact
- * for integers, and in the same order each time. ScatterND's addition would race on repeated ids.
+ * Sums `updates` (items × width) into `rows` zero rows at `ids` (items). Both ways are exact for integers below 2²⁴ and add
+ * in the same order each time; ScatterND's addition would race on repeated ids.
  */
 function sumIntoRows(
   graph: GraphBuilder,
   ids: string,
   updates: string,
   rows: number,
-  shape: readonly [items: number, width: number],
-  dtype: "float32" | "int32",
+  [items, width]: readonly [items: number, width: number],
+  dtype: Numeric,
 ): string {
-  const [items, width] = shape;
+  const column = graph.apply("Reshape", [ids, graph.ints([items, 1])]);
+  if (dtype === "float32" && rows <= FEW_ROWS) {
+    const numbers = graph.constant(
+      Int32Array.from({ length: rows }, (_, row) => row),
+      "int32",
+      [rows],
+    );
+    const oneHot = graph.cast(graph.apply("Equal", [column, numbers]), "float32");
+    return graph.apply("Gemm", [oneHot, updates], { transA: 1 });
+  }
   const zeros = graph.apply("Expand", [graph.scalar(0, dtype), graph.ints([rows, width])]);
-  const column = graph.apply("Reshape", [graph.cast(ids, "int64"), graph.ints([items, 1])]);
-  const indices = graph.apply("Expand", [column, graph.ints([items, width])]);
+  const indices = graph.apply("Expand", [graph.cast(column, "int64"), graph.ints([items, width])]);
   return graph.apply("ScatterElements", [zeros, indices, updates], { axis: 0, reduction: "add" });
 }
 
@@ -58,7 +71,7 @@ const segmentSum = defineOp<{ segments: number }>("SegmentSum", (graph, [x, ids]
   const [source, segmentIds] = inputs as [LazyValue, LazyValue];
   const shape = [segmentIds.size, source.size / segmentIds.size] as const;
   const flat = graph.apply("Reshape", [x!, graph.ints(shape)]);
-  const sums = sumIntoRows(graph, ids!, flat, attrs.segments, shape, value.dtype as "float32" | "int32");
+  const sums = sumIntoRows(graph, ids!, flat, attrs.segments, shape, value.dtype as Numeric);
   graph.node("Reshape", [sums, graph.ints(value.shape)], out);
 });
 
@@ -74,14 +87,7 @@ const scatterNd = defineOp("ScatterNd", (graph, [indices, updates], out, { input
   const rowIds = graph.apply("ReduceSum", [weighted, graph.ints([1])], { keepdims: 0 });
   const shape = [items, added.size / items] as const;
   const flat = graph.apply("Reshape", [updates!, graph.ints(shape)]);
-  const sums = sumIntoRows(
-    graph,
-    rowIds,
-    flat,
-    sizeOf(value.shape.slice(0, depth)),
-    shape,
-    value.dtype as "float32" | "int32",
-  );
+  const sums = sumIntoRows(graph, rowIds, flat, sizeOf(value.shape.slice(0, depth)), shape, value.dtype as Numeric);
   graph.node("Reshape", [sums, graph.ints(value.shape)], out);
 });
 

@@ -1,6 +1,7 @@
 import type { KernelTable } from "../kernel.ts";
 import { binaryKernels } from "./binary.ts";
 import { broadcastKernels } from "./broadcast.ts";
+import { cacheKernels } from "./cache.ts";
 import { castKernels } from "./cast.ts";
 import { gatherKernels } from "./gather.ts";
 import { matMulKernels } from "./matmul.ts";
@@ -21,4 +22,5 @@ export const KERNELS: KernelTable = {
   ...shapeKernels,
   ...selectKernels,
   ...gatherKernels,
+  ...cacheKernels,
 };
