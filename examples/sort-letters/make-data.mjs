@@ -22,10 +22,10 @@ const PROMPT_SCHEMA = {
 };
 
 /**
- * Writes `train.parquet`, `validation.parquet` (verl's columns) and `sft.parquet` (conversations). The 256 sets of letters that
- * validation asks for are drawn first; whatever order their letters come in, they occur in no other file.
+ * The problems of a seed. The 256 sets of letters that validation asks for are drawn first; whatever order their letters come in,
+ * they occur in no other file.
  */
-export async function makeData({ seed = 0, out = join(import.meta.dirname, "data") } = {}) {
+export function drawProblems(seed) {
   const rng = createRng(seed).stream("sort-letters");
   const heldOut = new Map();
   while (heldOut.size < HELD_OUT) {
@@ -40,14 +40,17 @@ export async function makeData({ seed = 0, out = join(import.meta.dirname, "data
     }
     return [...problems];
   };
-  const demonstrations = fresh(DEMONSTRATIONS);
-  const prompts = fresh(PROMPTS);
+  return { validation: [...heldOut.values()], demonstrations: fresh(DEMONSTRATIONS), train: fresh(PROMPTS) };
+}
 
+/** Writes `train.parquet`, `validation.parquet` (verl's columns) and `sft.parquet` (conversations). */
+export async function makeData({ seed = 0, out = join(import.meta.dirname, "data") } = {}) {
+  const { validation, demonstrations, train } = drawProblems(seed);
   await mkdir(out, { recursive: true });
-  await writeParquet(join(out, "validation.parquet"), [...heldOut.values()].map(row("validation")), PROMPT_SCHEMA);
-  await writeParquet(join(out, "train.parquet"), prompts.map(row("train")), PROMPT_SCHEMA);
+  await writeParquet(join(out, "validation.parquet"), validation.map(row("validation")), PROMPT_SCHEMA);
+  await writeParquet(join(out, "train.parquet"), train.map(row("train")), PROMPT_SCHEMA);
   await writeParquet(join(out, "sft.parquet"), demonstrations.map(conversation), { messages: MESSAGES });
-  return { folder: out, train: prompts.length, validation: heldOut.size, demonstrations: demonstrations.length };
+  return { folder: out, train: train.length, validation: validation.length, demonstrations: demonstrations.length };
 }
 
 /** Five different letters in random order. */

@@ -67,6 +67,21 @@ describe("assembleTrajectories", () => {
     expect(cut).toBe(0);
   });
 
+  it.each([
+    ["cut off before its end", [5, 6, 7], [1, 1, 1, 0, 0]],
+    ["ended by a second end token", [5, 9], [1, 1, 0, 0, 0]],
+    ["ended by the token that also pads", [5, 2], [1, 1, 0, 0, 0]],
+    ["going on after an end token", [5, 2, 6], [1, 1, 1, 0, 0]],
+  ])("masks by true length, never by end tokens: an answer %s (case 70)", (_, ids, mask) => {
+    const recorder = new TrajectoryRecorder(Int32Array.of(4));
+    recorder.sampled(generation(ids));
+    const { batch } = assembleTrajectories([recorder.end({ stopReason: "stop", numTurns: 2 })], {
+      ...OPTIONS,
+      padTokenId: 2,
+    });
+    expect([...batch.response_mask!.data]).toEqual(mask);
+  });
+
   it("puts rm_scores on the last response token when all scored themselves, none on an empty response", () => {
     const scored = (ids: number[]): Trajectory => {
       const recorder = new TrajectoryRecorder(Int32Array.of(4));

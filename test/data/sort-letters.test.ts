@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { loadConfig } from "../../core/config/load.ts";
 import { loadTokenizer } from "../../core/data/load-tokenizer.ts";
 import { readRows } from "../../core/data/read-rows.ts";
 import type { Row } from "../../core/data/parquet.ts";
@@ -9,7 +10,8 @@ import { folderWith, recordingLogger, SORT_MODEL } from "./helpers.ts";
 
 // A script that people run with plain Node, so it has no types.
 const script = "../../examples/sort-letters/make-data.mjs";
-const { makeData } = (await import(script)) as {
+const { drawProblems, makeData } = (await import(script)) as {
+  drawProblems: (seed: number) => Record<"validation" | "demonstrations" | "train", string[]>;
   makeData: (options: { seed: number; out: string }) => Promise<object>;
 };
 
@@ -47,18 +49,18 @@ describe("the data of examples/sort-letters", () => {
   it("asks in validation for sets of letters that no other file has", () => {
     const heldOut = setsOf(lettersOf(rows.validation));
     const demonstrated = rows.sft.map(({ messages }) => (messages as { content: string }[])[0]!.content);
-    for (const problem of [...lettersOf(rows.train), ...demonstrated]) {
-      expect(new Set(problem).size).toBe(5);
-      expect(heldOut.has([...problem].sort().join(""))).toBe(false);
-    }
+    const asked = [...lettersOf(rows.train), ...demonstrated];
+    expect(asked.filter((problem) => new Set(problem).size !== 5)).toEqual([]);
+    expect([...setsOf(asked)].filter((letters) => heldOut.has(letters))).toEqual([]);
   });
 
-  it("gives the same rows for the same seed, others for another", async () => {
-    const again = folderWith({});
-    await makeData({ seed: 0, out: again });
-    expect(await readRows(join(again, "sft.parquet"))).toEqual(rows.sft);
-    await makeData({ seed: 1, out: again });
-    expect(await readRows(join(again, "sft.parquet"))).not.toEqual(rows.sft);
+  it("are the same problems for the same seed, others for another", () => {
+    const { train, validation, demonstrations } = drawProblems(0);
+    expect(lettersOf(rows.train)).toEqual(train);
+    expect(lettersOf(rows.validation)).toEqual(validation);
+    const other = drawProblems(1);
+    expect(other.demonstrations.filter((problem) => demonstrations.includes(problem))).toEqual([]);
+    expect(setsOf(other.validation)).not.toEqual(setsOf(validation));
   });
 
   it("has conversations of 14 tokens, the last six trained", async () => {
@@ -90,5 +92,17 @@ describe("the data of examples/sort-letters", () => {
     expect([score("abcde", "stop"), score("abced", "stop"), score("abcde", "length"), score("", "stop")]).toEqual([
       1, 0, 0, 0,
     ]);
+  });
+});
+
+describe("the configs of examples/sort-letters", () => {
+  it("are valid, and the second starts where the first ends", () => {
+    const sft = loadConfig({ schema: "sft", file: "examples/sort-letters/sft.yaml" });
+    const grpo = loadConfig({ schema: "ppo", file: "examples/sort-letters/grpo.yaml" });
+    expect([...sft.notes, ...grpo.notes]).toEqual([]);
+    expect(grpo.config.actor_rollout_ref.model.path).toBe(join(sft.config.trainer.default_local_dir, "huggingface"));
+    const { data, actor_rollout_ref } = grpo.config;
+    expect(data.train_batch_size * actor_rollout_ref.rollout.n).toBe(1024);
+    expect(data.train_batch_size / actor_rollout_ref.actor.ppo_mini_batch_size).toBe(2);
   });
 });
