@@ -112,7 +112,7 @@ describe("Trackers", () => {
   const quiet = createLogger({ level: "silent" });
 
   it("builds the registered ones by key, the run's own record in any case", async () => {
-    for (const { kind, key, entry } of trackers) registries[kind].register(key, entry as never, { source: "test" });
+    for (const { kind, key, entry } of trackers) registries[kind].register(key, entry, { source: "test" });
     const container = createRunContainer({ [CONFIG]: config() });
     const all = Trackers.create(["tensorboard"], container, quiet);
     await all.log({ x: 1 }, 1);

@@ -62,7 +62,6 @@ describe("the line", () => {
     const painted = liveLine(state, { columns: 120, color: true });
     expect(plain).not.toContain("\x1b");
     expect(painted).toContain("\x1b[36m");
-    // eslint-disable-next-line no-control-regex -- escape sequences are what is looked for
     expect(painted.replace(/\x1b\[\d+m/g, "")).toBe(plain);
   });
 
@@ -164,7 +163,7 @@ describe("Progress elsewhere", () => {
     ["CI", true, { CI: "true" }],
     ["a dumb terminal", true, { TERM: "dumb" }],
   ])("writes plain lines now and then, and at the end: %s", (_, isTTY, env) => {
-    const { progress, written, time } = setUp(isTTY, env as Record<string, string>);
+    const { progress, written, time } = setUp(isTTY, env);
     for (let step = 1; step <= 10; step++) {
       time.now += 9000;
       progress.stepDone(step, { "critic/score/mean": step / 10 });

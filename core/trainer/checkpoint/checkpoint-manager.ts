@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { NdArray, type DType, type DTypeArrays } from "../../batch/nd-array.ts";
+import { NdArray, type DType } from "../../batch/nd-array.ts";
 import type { EngineState } from "../../engine/training-engine.ts";
 import { isVerlError, VerlError } from "../../errors/verl-error.ts";
 import type { Logger } from "../../registry/logger.ts";
@@ -322,7 +322,7 @@ async function readParts(directory: string, manifest: Manifest): Promise<Checkpo
       arrays: new Map(
         [...arrays].map(([key, { dtype, shape, data }]) => [
           key,
-          new NdArray<DType>(dtype, shape, data as DTypeArrays[DType]),
+          new NdArray<DType>(dtype, shape, data),
         ]),
       ),
       json: (await readState(join(name, "state.json"))) as Record<string, unknown>,

@@ -64,7 +64,7 @@ function rolloutRow(batch: DataProto, row: number, { step, split, tokenizer, par
   return {
     step,
     split,
-    uid: String(column("uid") ?? row),
+    uid: (column("uid") as string | undefined) ?? String(row),
     data_source: (column("data_source") as string | undefined) ?? null,
     input: tokenizer.decode(promptIds, { skipSpecialTokens: true }),
     output: tokenizer.decode(responseIds, { skipSpecialTokens: true }),

@@ -1,0 +1,2 @@
+export { writeRunFacts, type RunFacts } from "./run-facts.ts";
+export { writeReport } from "./write-report.ts";
