@@ -36,24 +36,32 @@ const NO_TSYRINGE = {
   message: 'Only core/registry imports tsyringe; import `inject` from it, or from "verl".',
 };
 
-const oneWay = Object.entries(ROOMS).map(([room, allowed]) => ({
-  files: [`core/${room}/**/*.ts`],
-  rules: {
-    "no-restricted-imports": [
-      "error",
-      {
-        patterns: [
-          {
-            regex: `^\\.\\./(?!\\.\\./)(?!(${[room, ...allowed].join("|")})/)`,
-            message: `core/${room} may import only: ${allowed.join(", ") || "nothing"}.`,
-          },
-          { regex: "plugins/|^verl", message: "core knows no plugin." },
-        ],
-        paths: room === "registry" ? [] : [NO_TSYRINGE],
-      },
-    ],
-  },
-}));
+/** Files in a folder of a room are one step further from the other rooms. */
+const DEPTHS = [
+  { folder: "", up: "\\.\\./" },
+  { folder: "*/", up: "\\.\\./\\.\\./" },
+];
+
+const oneWay = Object.entries(ROOMS).flatMap(([room, allowed]) =>
+  DEPTHS.map(({ folder, up }) => ({
+    files: [`core/${room}/${folder}*.ts`],
+    rules: {
+      "no-restricted-imports": [
+        "error",
+        {
+          patterns: [
+            {
+              regex: `^${up}(?!\\.\\./)(?!(${[room, ...allowed].join("|")})/)`,
+              message: `core/${room} may import only: ${allowed.join(", ") || "nothing"}.`,
+            },
+            { regex: "plugins/|^verl", message: "core knows no plugin." },
+          ],
+          paths: room === "registry" ? [] : [NO_TSYRINGE],
+        },
+      ],
+    },
+  })),
+);
 
 export default tseslint.config(
   { ignores: ["dist/", "runs/", "node_modules/", "**/fixtures/**", "templates/projects/**"] },
