@@ -28,6 +28,7 @@ const assets = {
   name: "verl-assets",
   async writeBundle() {
     await cp(at("core/config/ppo_trainer.yaml"), at("dist/ppo_trainer.yaml"));
+    await cp(at("core/registry/tsconfig.plugin.json"), at("dist/tsconfig.plugin.json"));
   },
 };
 
@@ -59,11 +60,18 @@ const code = {
   ],
 };
 
+/** Rooms merge their contracts into `EntryOf` by module name; in the bundle that name is the chunk's own. */
+const augmentations = {
+  name: "verl-augmentations",
+  renderChunk: (code, { fileName }) =>
+    code.replace(/^declare module "\.[^"]*"/gm, `declare module "./${fileName.replace(/\.d\.ts$/, ".js")}"`),
+};
+
 const types = {
   input: { index: entries.index, plugins: entries.plugins, testing: entries.testing },
-  output: { dir: "dist", format: "es" },
+  output: { dir: "dist", format: "es", minifyInternalExports: false },
   external,
-  plugins: [selfReference, dts({ tsconfig: at("tsconfig.json") })],
+  plugins: [selfReference, dts({ tsconfig: at("tsconfig.json") }), augmentations],
 };
 
 export default (arguments_) => (arguments_.configTypes === false ? [code] : [code, types]);

@@ -7,7 +7,11 @@ const INTERRUPTED = 130;
 export function processContext(): CliContext {
   const { stdout, stderr, env } = process;
   // A reader that has seen enough (`verl list | head`) is no error.
-  stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+  stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(0);
+    stderr.write(`The output could not be written: ${error.message}\n`);
+    process.exit(1);
+  });
   return {
     print: (text) => void stdout.write(`${text}\n`),
     status: (text) => void stderr.write(text),

@@ -35,7 +35,7 @@ export {
   type InstanceOf,
 } from "./register.ts";
 export { freezeRegistries, registries, type Entry, type Registries } from "./registries.ts";
-export type { Registry, RegisterOptions } from "./registry.ts";
+export type { Registry, RegistrationOptions } from "./registry.ts";
 export { checkRequires, type FieldSuppliers } from "./requires.ts";
 export { createRunContainer, type CreateOptions, type RunContainer } from "./run-container.ts";
 export type { LoadedPlugin, Registration } from "./store.ts";

@@ -1,7 +1,7 @@
 import type { ClassEntry, EntryMeta, EntryOf, Injectable } from "./entry.ts";
 import { kindInfo, type Kind } from "./kinds.ts";
 import { registries, type Entry } from "./registries.ts";
-import type { RegisterOptions, Registry } from "./registry.ts";
+import type { RegistrationOptions, Registry } from "./registry.ts";
 
 /** Kinds whose entries are classes. */
 export type ClassKind = { [K in keyof EntryOf]: EntryOf[K] extends ClassEntry<unknown> ? K : never }[keyof EntryOf] &
@@ -13,7 +13,7 @@ export type InstanceOf<K extends Kind> = Entry<K> extends ClassEntry<infer T> ? 
 /** The registering function of a kind: `registerFor("policy_loss")("mine", { description, compute })`. */
 export function registerFor<K extends Kind>(
   kind: K,
-): (key: string, entry: Entry<K>, options?: RegisterOptions) => void {
+): (key: string, entry: Entry<K>, options?: RegistrationOptions) => void {
   const registry = registries[kind] as Registry<Entry<K>>;
   return (key, entry, options) => registry.register(key, entry, options);
 }
@@ -44,7 +44,7 @@ export const registerSampler = registerFor("sampler");
 export const registerTensorBackend = registerFor("tensor_backend");
 
 /** Facts about a class beside the class: all of `EntryMeta`, none of it compulsory. */
-export type ClassMeta = Partial<EntryMeta> & RegisterOptions;
+export type ClassMeta = Partial<EntryMeta> & RegistrationOptions;
 
 /** The static `register` of an extension class. The decorator works with TypeScript's `experimentalDecorators` and with standard ones. */
 export interface ClassRegistrar<K extends Kind> {

@@ -7,7 +7,7 @@ import { createLogger } from "./logger.ts";
 import { kindStore, store, type Registration } from "./store.ts";
 import { unknownKey } from "./unknown-key.ts";
 
-export interface RegisterOptions {
+export interface RegistrationOptions {
   /** Who registers: `package@version`. Default: the plugin being loaded, else `this program`. */
   source?: string;
   /** Take the key although another entry holds it. Logged. */
@@ -22,7 +22,7 @@ export class Registry<E extends EntryMeta = EntryMeta> {
    * Puts `entry` under `key`. The same entry again does nothing.
    * @throws VERL_REGISTRY_KEY_INVALID, VERL_REGISTRY_KEY_TAKEN, VERL_REGISTRY_FROZEN, VERL_ENTRY_META_INVALID, VERL_ENTRY_SCHEMA_INVALID
    */
-  register(key: string, entry: E, options: RegisterOptions = {}): void {
+  register(key: string, entry: E, options: RegistrationOptions = {}): void {
     const source = options.source ?? store().source ?? "this program";
     checkEntry(this.kind, key, entry, source);
     this.checkKey(key, entry, source);
@@ -89,7 +89,7 @@ export class Registry<E extends EntryMeta = EntryMeta> {
   }
 
   /** @throws VERL_REGISTRY_FROZEN, VERL_REGISTRY_KEY_TAKEN */
-  checkFree(key: string, entry: EntryMeta, options: RegisterOptions & { source: string }): void {
+  checkFree(key: string, entry: EntryMeta, options: RegistrationOptions & { source: string }): void {
     const [run] = store().runs.values();
     if (run !== undefined) {
       throw new VerlError(
