@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { loadScoreFunctions, type CustomRewardFunction } from "../../core/reward/score-functions.ts";
 import { registerRewardScore } from "../../core/registry/register.ts";
-import { errorOf } from "../data/helpers.ts";
+import { errorOf, folderWith } from "../data/helpers.ts";
 
 const FOLDER = join(import.meta.dirname, "fixtures");
 const custom = (path: string | null, more: Partial<CustomRewardFunction> = {}): CustomRewardFunction => ({
@@ -44,8 +44,13 @@ describe("loadScoreFunctions", () => {
   });
 
   it("says why a file does not load", async () => {
-    const broken = await errorOf(() => loadScoreFunctions(custom("broken.js"), FOLDER));
-    expect(broken).toMatchObject({ code: "VERL_REWARD_FUNCTION_FILE", location: { file: join(FOLDER, "broken.js") } });
+    const folder = folderWith({
+      "package.json": '{ "type": "module" }',
+      "broken.js": "export const compute_score = (;",
+    });
+    const broken = await errorOf(() => loadScoreFunctions(custom("broken.js"), folder));
+    expect(broken).toMatchObject({ code: "VERL_REWARD_FUNCTION_FILE", location: { file: join(folder, "broken.js") } });
+    expect(broken.message).toMatch(/does not load: .*[Uu]nexpected/s);
     const throwing = await errorOf(() => loadScoreFunctions(custom("throws.js"), FOLDER));
     expect(throwing).toMatchObject({ code: "VERL_REWARD_FUNCTION_FILE", location: { line: 2 } });
     expect(throwing.message).toContain("no network");

@@ -155,6 +155,7 @@ function createSampler(options: ActorRolloutRefOptions): { rollout: RolloutEngin
     promptLength: section.prompt_length,
     responseLength: section.response_length,
     padTokenId: tokenizer.padTokenId,
+    maxConcurrent: section.agent.max_concurrent,
     log,
     metrics,
   });
