@@ -126,16 +126,29 @@ function kindOf(value: unknown): Kind {
       return value >= INT64_MIN && value <= INT64_MAX ? "int64" : "json";
     case "string":
       // A lone surrogate has no UTF-8; JSON escapes it.
-      return /\p{Surrogate}/u.test(value) ? "json" : "utf8";
+      return isUtf8(value) ? "utf8" : "json";
     case "object":
       if (Array.isArray(value)) return "list";
       if (typedName(value)) return "typed";
-      return isPlainObject(value) && Object.keys(value).length > 0 ? "struct" : "json";
+      return isPlainObject(value) && isStruct(Object.keys(value)) ? "struct" : "json";
     case "undefined":
     case "function":
     case "symbol":
       return "json";
   }
+}
+
+/** Arrow's JavaScript reader loses empty names. */
+export function isFieldName(key: string): boolean {
+  return key !== "" && isUtf8(key);
+}
+
+function isStruct(keys: readonly string[]): boolean {
+  return keys.length > 0 && keys.every(isFieldName);
+}
+
+function isUtf8(value: string): boolean {
+  return !/\p{Surrogate}/u.test(value);
 }
 
 function sameKeys(a: object, b: object): boolean {

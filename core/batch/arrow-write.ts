@@ -2,9 +2,10 @@ import type { Field } from "apache-arrow";
 import { Data, makeData, RecordBatch, RecordBatchStreamWriter, Schema, Struct, type DataType } from "apache-arrow";
 import { VerlError } from "../errors/verl-error.ts";
 import { META_INFO, ROWS, tensorField } from "./arrow-format.ts";
-import { encodeColumn } from "./arrow-values.ts";
+import { encodeColumn, isFieldName } from "./arrow-values.ts";
 import type { DataProto } from "./data-proto.ts";
 import type { NdArray } from "./nd-array.ts";
+import { allKeys } from "./parts.ts";
 import { toTaggedJson } from "./tagged-json.ts";
 
 /** Arrow's JavaScript writer counts a buffer's bytes in 32 bits. */
@@ -22,6 +23,12 @@ class PieceWriter extends RecordBatchStreamWriter {
 
 /** The batch as one Arrow IPC stream with one record batch; in `into` when that is large enough. */
 export function writeArrow(batch: DataProto, into?: Uint8Array): Uint8Array {
+  const nameless = allKeys(batch).find((key) => !isFieldName(key));
+  if (nameless !== undefined) {
+    throw new VerlError("VERL_BATCH_ARROW", `${JSON.stringify(nameless)} is no name for an Arrow field.`, {
+      hint: "rename() it to text that is not empty and is valid Unicode.",
+    });
+  }
   const columns = [
     ...Array.from(batch.batch, ([key, array]) => tensorColumn(key, array)),
     ...Array.from(batch.nonTensorBatch, ([key, values]) => encodeColumn(key, values)),

@@ -132,7 +132,9 @@ export class DataProto implements BatchParts {
   /**
    * Reads what `toArrow` wrote, or any Arrow IPC stream or file of one schema: numeric and fixed-size-list columns without nulls
    * become tensors, the rest columns. Tensors are views of `bytes` (of one copy, when `bytes` does not start on a multiple of 8).
-   * @throws VERL_BATCH_ARROW for bytes that are cut short, corrupt, compressed, or hold a type that has no reading.
+   * Contents are checked; the layout (the stream's headers) is trusted, as Arrow's own reader trusts it: take bytes from one's own
+   * workers and files, not from strangers.
+   * @throws VERL_BATCH_ARROW for bytes that are cut short, compressed, contradict themselves, or hold a type that has no reading.
    */
   static fromArrow(bytes: Uint8Array): DataProto {
     const parts = readArrow(bytes).map((part) => new DataProto(part));
@@ -392,8 +394,7 @@ export class DataProto implements BatchParts {
   }
 
   #flagged(): DataProto {
-    const { batch, nonTensorBatch } = this;
-    return this.#with(withFlags({ batch, nonTensorBatch }, this.length));
+    return this.#with(withFlags(this, this.length));
   }
 }
 

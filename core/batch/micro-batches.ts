@@ -59,7 +59,7 @@ export function microBatchPartitions(
     const parts = seqlenBalancedPartitions(work, count, false);
     if (parts.every(fits)) return smallAtEnds ? withSmallAtEnds(parts, work) : parts;
     // Balanced by work, a part may still have too many tokens; in rising steps, so that few tries suffice.
-    wanted = Math.min(Math.max(count + 1, Math.ceil(count * 1.1)), Math.max(count + 1, rows));
+    wanted = Math.min(Math.ceil(count * 1.1), rows);
   }
 }
 

@@ -14,9 +14,9 @@ export const IS_PAD = "is_pad";
 const LOSS_MASKS = new Set(["response_mask", "loss_mask"]);
 
 /** The same rows with their flags written out. */
-export function withFlags<P extends BatchParts>(parts: P, rows: number): P {
-  if (parts.batch.has(IS_PAD)) return parts;
-  return { ...parts, batch: new TensorDict([...parts.batch, [IS_PAD, NdArray.zeros("bool", [rows])]]) };
+export function withFlags({ batch, nonTensorBatch }: BatchParts, rows: number): BatchParts {
+  if (batch.has(IS_PAD)) return { batch, nonTensorBatch };
+  return { batch: new TensorDict([...batch, [IS_PAD, NdArray.zeros("bool", [rows])]]), nonTensorBatch };
 }
 
 /** Appends `missing` copies of the first rows, cyclically, flagged and masked. */
