@@ -38,9 +38,9 @@ export const usesReference = ({ algorithm, actor_rollout_ref }: PpoConfig): bool
 export const bypassesOldLogProbs = ({ algorithm, actor_rollout_ref }: PpoConfig): boolean =>
   algorithm.rollout_correction.bypass_mode || actor_rollout_ref.actor.use_rollout_log_probs;
 
-/** Whether an estimator's values come from a critic: `critic.enable`, or, where that is null, because the estimator is `gae`. */
+/** `critic.enable`, or, where that is null, whether the advantage estimator reads values. */
 export const usesCritic = ({ critic, algorithm }: PpoConfig): boolean =>
-  critic.enable ?? algorithm.adv_estimator === "gae";
+  critic.enable ?? registries.adv_estimator.resolve(algorithm.adv_estimator).requires?.includes("values") ?? false;
 
 /** Batch fields at the time of the advantage; after it there are `advantages` and `returns` too. */
 export function fieldsOfRun(config: PpoConfig, columns: readonly string[]): Set<string> {

@@ -2,6 +2,7 @@ import type { PpoConfig, SftConfig } from "../config/index.ts";
 import type { RunContainer } from "../registry/index.ts";
 import { CheckpointManager, type Checkpoint, type CheckpointParts } from "./checkpoint/index.ts";
 import type { FitEnd } from "./fit-loop.ts";
+import { writeReport } from "./report/index.ts";
 import type { RunConsole } from "./run-console.ts";
 import { Trackers } from "./trackers.ts";
 
@@ -21,6 +22,8 @@ export interface FitResult extends FitEnd {
   directory: string;
   /** The newest checkpoint that this run wrote or resumed from. */
   checkpoint?: string;
+  /** The run's report.html; absent when no step was logged. */
+  report?: string;
   /** Folder of the trained model in the Hugging Face layout, written when the last step was reached. */
   model?: string;
 }
@@ -41,6 +44,7 @@ export class RunRecord {
   private metrics: Metrics = {};
   private validation: Metrics = {};
   private checkpoint: string | undefined;
+  private logged = false;
 
   constructor(options: RunRecordOptions) {
     const { trainer, keep, container, console } = options;
@@ -67,12 +71,14 @@ export class RunRecord {
   /** Takes a step's metrics. */
   async log(metrics: Metrics, step: number): Promise<void> {
     this.metrics = metrics;
+    this.logged = true;
     await this.trackers.log(metrics, step);
     this.options.console.stepDone(step, metrics);
   }
 
   /** Takes metrics of a validation before the first step. */
   async logBefore(metrics: Metrics, step: number): Promise<void> {
+    this.logged = true;
     await this.trackers.log(metrics, step);
     this.options.console.show(metrics);
   }
@@ -87,8 +93,30 @@ export class RunRecord {
     const { metrics, validation, checkpoint } = this;
     await this.trackers.close();
     console.end();
-    for (const line of closingWords(end, total, trainer.default_local_dir, checkpoint, model)) console.note(line);
-    return { ...end, total, metrics, validation, directory: trainer.default_local_dir, checkpoint, model };
+    const report = this.logged ? await this.writeReport() : undefined;
+    const result = {
+      ...end,
+      total,
+      metrics,
+      validation,
+      directory: trainer.default_local_dir,
+      checkpoint,
+      report,
+      model,
+    };
+    for (const line of closingWords(result)) console.note(line);
+    return result;
+  }
+
+  /** A report that cannot be written spoils no run. */
+  private async writeReport(): Promise<string | undefined> {
+    const { trainer, console } = this.options;
+    try {
+      return await writeReport(trainer.default_local_dir);
+    } catch (error) {
+      console.logger.warn(`No report was written: ${error instanceof Error ? error.message : String(error)}`);
+      return undefined;
+    }
   }
 
   /** Closes what is open after an error. */
@@ -98,17 +126,11 @@ export class RunRecord {
   }
 }
 
-function closingWords(
-  { step, interrupted }: FitEnd,
-  total: number,
-  directory: string,
-  checkpoint: string | undefined,
-  model: string | undefined,
-): string[] {
-  if (!interrupted)
-    return [`Done: ${step} of ${total} steps. ${model ? `The model is in ${model}.` : `See ${directory}.`}`];
+function closingWords({ step, total, interrupted, checkpoint, model, report }: FitResult): string[] {
+  const lines = report ? [`Report: ${report}`] : [];
+  if (!interrupted) return [`Done: ${step} of ${total} steps.`, ...(model ? [`Model: ${model}`] : []), ...lines];
   const resume = checkpoint
     ? `The last checkpoint is ${checkpoint}; run the same command again to go on from there.`
     : "No checkpoint was written (trainer.save_freq), so the same command starts from the beginning.";
-  return [`Stopped after step ${step} of ${total}. ${resume}`];
+  return [`Stopped after step ${step} of ${total}. ${resume}`, ...lines];
 }
