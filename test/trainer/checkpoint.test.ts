@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { NdArray } from "../../core/batch/nd-array.ts";
-import { CheckpointManager, type CheckpointParts } from "../../core/trainer/checkpoint/checkpoint-manager.ts";
+import { CheckpointManager } from "../../core/trainer/checkpoint/checkpoint-manager.ts";
+import type { CheckpointParts } from "../../core/trainer/checkpoint/checkpoint-parts.ts";
 
 let dir: string;
 let log: string[];

@@ -1,29 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { NdArray, type DType } from "../../batch/nd-array.ts";
-import type { EngineState } from "../../engine/training-engine.ts";
 import { isVerlError, VerlError } from "../../errors/verl-error.ts";
 import type { Logger } from "../../registry/logger.ts";
-import { VERSION } from "../../registry/version.ts";
-import { readSafetensors, safetensorsChunks } from "../../tensor/safetensors.ts";
-import { replaceDurably, syncDirectory, writeDurably, type FileDigest } from "./durable-files.ts";
-import { checkFormat, findDamage, FORMAT, MANIFEST_FILE, readManifest, type Manifest } from "./manifest.ts";
-import { stateFromJson, stateToJson } from "./state-json.ts";
-
-/** Everything that a run needs to go on as if it had not stopped. All but the engines' arrays is plain JSON data. */
-export interface CheckpointParts {
-  /** `actor`, `critic`, …: one sub-directory each. */
-  engines: Record<string, EngineState>;
-  /** Position of the data loader. */
-  loader: unknown;
-  /** States of the named random streams. */
-  rng: unknown;
-  /** State of each plugin that keeps one. */
-  plugins: Record<string, unknown>;
-  /** The trainer's own counters. */
-  extra: unknown;
-}
+import { readParts, writeParts, type CheckpointParts } from "./checkpoint-parts.ts";
+import { replaceDurably, syncDirectory } from "./durable-files.ts";
+import { checkFormat, findDamage, MANIFEST_FILE, readManifest, type Manifest } from "./manifest.ts";
 
 export interface Checkpoint {
   step: number;
@@ -52,8 +34,6 @@ const POINTER_FILE = "latest_checkpointed_iteration.txt";
 const STEP_DIRECTORY = /^global_step_(\d{1,15})$/;
 /** `.saving-<pid>-…` is being written, `.replaced-<pid>-…` waits to be deleted. */
 const SCRATCH_DIRECTORY = /^\.(saving|replaced)-(\d{1,10})-[0-9a-f]{8}-(global_step_\d{1,15})$/;
-const ENGINE_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
-const STATE_FILES = ["loader", "rng", "plugins", "extra"] as const;
 
 /**
  * Saves and finds checkpoints in verl's layout: `<dir>/global_step_<N>/{actor,critic}/…` and `<dir>/latest_checkpointed_iteration.txt`.
@@ -285,57 +265,6 @@ const WRITE_REASONS: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
   ENOTDIR: "a part of the path is not a directory",
 };
-
-async function writeParts(directory: string, step: number, parts: CheckpointParts): Promise<void> {
-  const files: Record<string, FileDigest> = {};
-  const write = async (name: string, pieces: readonly Uint8Array[]) => {
-    files[name] = await writeDurably(join(directory, name), pieces);
-  };
-  for (const [name, state] of Object.entries(parts.engines)) {
-    if (!ENGINE_NAME.test(name)) {
-      throw new VerlError("VERL_CHECKPOINT_STATE", `"${name}" cannot name an engine's directory in a checkpoint.`);
-    }
-    await mkdir(join(directory, name));
-    await write(`${name}/state.safetensors`, safetensorsChunks(state.arrays));
-    await write(`${name}/state.json`, [Buffer.from(stateToJson(state.json, `engines.${name}.json`))]);
-    await syncDirectory(join(directory, name));
-  }
-  for (const name of STATE_FILES) await write(`${name}.json`, [Buffer.from(stateToJson(parts[name], name))]);
-  const manifest: Manifest = {
-    format: FORMAT,
-    step,
-    verl: VERSION,
-    saved_at: new Date().toISOString(),
-    engines: Object.keys(parts.engines),
-    files,
-  };
-  await writeDurably(join(directory, MANIFEST_FILE), [Buffer.from(JSON.stringify(manifest, null, 2))]);
-  await syncDirectory(directory);
-}
-
-async function readParts(directory: string, manifest: Manifest): Promise<CheckpointParts> {
-  const readState = async (name: string) => stateFromJson(await readFile(join(directory, name), "utf8"));
-  const engines: Record<string, EngineState> = {};
-  for (const name of manifest.engines) {
-    const { arrays } = await readSafetensors(join(directory, name, "state.safetensors"));
-    engines[name] = {
-      arrays: new Map(
-        [...arrays].map(([key, { dtype, shape, data }]) => [
-          key,
-          new NdArray<DType>(dtype, shape, data),
-        ]),
-      ),
-      json: (await readState(join(name, "state.json"))) as Record<string, unknown>,
-    };
-  }
-  return {
-    engines,
-    loader: await readState("loader.json"),
-    rng: await readState("rng.json"),
-    plugins: (await readState("plugins.json")) as Record<string, unknown>,
-    extra: await readState("extra.json"),
-  };
-}
 
 /** Complete checkpoints in the directory that holds `path`, `path` itself left out; the greatest step first. */
 async function siblingsOf(path: string): Promise<{ path: string; manifest: Manifest }[]> {

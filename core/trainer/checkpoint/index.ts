@@ -3,5 +3,5 @@ export {
   type Checkpoint,
   type CheckpointInfo,
   type CheckpointManagerOptions,
-  type CheckpointParts,
 } from "./checkpoint-manager.ts";
+export type { CheckpointParts } from "./checkpoint-parts.ts";
