@@ -107,6 +107,7 @@ export const ERROR_CODES = {
     blame: "user",
     when: "A prompt or conversation is longer than its limit, and `truncation` is `error`.",
   },
+  VERL_DATA_SAMPLER: { blame: "plugin", when: "A sampler left out or repeated a row." },
   VERL_DATA_TEMPLATE_DRIFT: {
     blame: "user",
     when: "A chat template rewrites earlier messages when one is added, so no token can be given to one message.",

@@ -11,10 +11,10 @@ export function blameOf(error: unknown): Blame {
 /** Exit code of a command that ends with `error`: 2 for usage and configuration, 1 for all else. */
 export const exitCodeOf = (error: unknown): 1 | 2 => (blameOf(error) === "user" ? 2 : 1);
 
-/** `run.yaml:12:18`, `algorithm.gama=1`, `verl-plugin-x@1.0.0`; empty when nothing is known. The path stands for itself. */
+/** `run.yaml:12:18`, `algorithm.gama=1`, else `verl-plugin-x@1.0.0`; empty when nothing is known. The path stands for itself. */
 export function formatLocation({ file, line, column, override, plugin }: ErrorLocation = {}): string {
   const position = [file, line, column].filter((part) => part !== undefined).join(":");
-  return [position, override, plugin].filter(Boolean).join("  ");
+  return [position, override].filter(Boolean).join("  ") || (plugin ?? "");
 }
 
 export interface FormatErrorOptions {

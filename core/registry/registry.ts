@@ -1,7 +1,7 @@
 import { VerlError, type ErrorLocation } from "../errors/index.ts";
 import { checkEntry, checkSchema } from "./check-entry.ts";
 import type { EntryMeta } from "./entry.ts";
-import { isKey, KEY_RULE } from "./key.ts";
+import { isAlias, isKey, KEY_RULE } from "./key.ts";
 import { kindInfo, type Kind } from "./kinds.ts";
 import { createLogger } from "./logger.ts";
 import { kindStore, store, type Registration } from "./store.ts";
@@ -76,7 +76,7 @@ export class Registry<E extends EntryMeta = EntryMeta> {
 
   /** @throws VERL_REGISTRY_KEY_INVALID for the key or one of the aliases. */
   checkKey(key: string, entry: EntryMeta, source: string): void {
-    const wrong = [key, ...(entry.aliases ?? [])].find((name) => !isKey(name));
+    const wrong = isKey(key) ? entry.aliases?.find((alias) => !isAlias(alias)) : key;
     if (wrong === undefined) return;
     throw new VerlError(
       "VERL_REGISTRY_KEY_INVALID",

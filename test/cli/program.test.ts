@@ -81,11 +81,11 @@ describe("a failing command", () => {
     });
 
   it.each([
-    [new VerlError("VERL_KIND_UNKNOWN", "No such kind."), 2],
-    [new VerlError("VERL_PLUGIN_IMPORT", "It threw."), 1],
-    [new VerlError("VERL_INTERNAL", "It broke."), 1],
-    [new TypeError("x is not a function"), 1],
-  ])("ends %s with %d", async (error, expected) => {
+    ["the user's mistake", new VerlError("VERL_KIND_UNKNOWN", "No such kind."), 2],
+    ["a plugin's fault", new VerlError("VERL_PLUGIN_IMPORT", "It threw."), 1],
+    ["our own fault", new VerlError("VERL_INTERNAL", "It broke."), 1],
+    ["any other error", new TypeError("x is not a function"), 1],
+  ])("says what is wrong on stderr, and its exit code tells %s", async (_, error, expected) => {
     const { code, stdout, stderr } = await cli(["work"], { commands: failing(error) });
     expect({ code, stdout }).toEqual({ code: expected, stdout: "" });
     expect(stderr).toContain(error.message);

@@ -54,16 +54,17 @@ it.each([
   [{ file: "a.yaml" }, "a.yaml"],
   [{ file: "a.yaml", line: 3 }, "a.yaml:3"],
   [{ override: "a.b=1" }, "a.b=1"],
+  [{ file: "a.yaml", line: 3, column: 1, plugin: "verl-plugin-x@1.0.0" }, "a.yaml:3:1"],
   [{ plugin: "verl-plugin-x@1.0.0", path: "a.b" }, "verl-plugin-x@1.0.0"],
 ])("formatLocation(%j) is %j", (location, text) => expect(formatLocation(location)).toBe(text));
 
 it.each([
-  [new VerlError("VERL_KIND_UNKNOWN", "x"), 2],
-  [new VerlError("VERL_PLUGIN_IMPORT", "x"), 1],
-  [new VerlError("VERL_INTERNAL", "x"), 1],
-  [new Error("x"), 1],
-  ["x", 1],
-])("%s ends a command with %d", (error, code) => expect(exitCodeOf(error)).toBe(code));
+  ["the user's mistake", new VerlError("VERL_KIND_UNKNOWN", "x"), 2],
+  ["a plugin's fault", new VerlError("VERL_PLUGIN_IMPORT", "x"), 1],
+  ["our own fault", new VerlError("VERL_INTERNAL", "x"), 1],
+  ["any other error", new Error("x"), 1],
+  ["no error at all", "x", 1],
+])("%s ends a command with its exit code", (_, error, code) => expect(exitCodeOf(error)).toBe(code));
 
 describe("VerlError", () => {
   it("is told apart by its brand, whichever copy of the package made it", () => {

@@ -34,6 +34,13 @@ describe("registering", () => {
     },
   );
 
+  it("lets an alias be a name from elsewhere, within bounds", async () => {
+    registerAdvEst("plus", estimator({ aliases: ["reinforce++", "openai/gsm8k"] }));
+    expect(advantages.find("openai/gsm8k").key).toBe("plus");
+    const error = await failure(() => registerAdvEst("other", estimator({ aliases: ["a b"] })));
+    expect(error).toMatchObject({ code: "VERL_REGISTRY_KEY_INVALID", message: expect.stringContaining('"a b"') });
+  });
+
   it("does nothing for the same entry, and for the same class wrapped again", () => {
     const entry = estimator();
     registerAdvEst("mine", entry, { source: "a" });
