@@ -60,7 +60,7 @@ export class DataLoader {
       this.position = 0;
       this.order = undefined;
     }
-    this.order ??= this.options.sampler.order(this.epoch, this.options.length);
+    this.order ??= this.drawOrder();
     const end = Math.min(this.position + this.options.batchSize, this.options.length);
     const indices = this.order.slice(this.position, end);
     this.position = end;
@@ -90,6 +90,22 @@ export class DataLoader {
     this.epoch = epoch;
     this.position = position;
     this.order = undefined;
+  }
+
+  /** @throws VerlError VERL_DATA_SAMPLER when the sampler leaves out or repeats a row. */
+  private drawOrder(): Int32Array {
+    const { length, sampler } = this.options;
+    const order = sampler.order(this.epoch, length);
+    const seen = new Uint8Array(length);
+    for (const row of order) if (row < length) seen[row] = 1;
+    if (order.length === length && !seen.includes(0)) return order;
+    throw new VerlError(
+      "VERL_DATA_SAMPLER",
+      `${sampler.constructor.name} ordered ${order.length} rows of ${length} for epoch ${this.epoch}, not each one once.`,
+      {
+        hint: "order() returns a permutation of 0 … length − 1. This is for the sampler's author to mend.",
+      },
+    );
   }
 
   /** Rows of this epoch that are still to be handed out. */

@@ -2,6 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { ByteWriter, parquetWrite } from "hyparquet-writer";
+import { parseLosslessJson } from "./lossless-json.ts";
+
+const utf8 = new TextDecoder();
 
 type SchemaElement = NonNullable<Parameters<typeof parquetWrite>[0]["schema"]>[number];
 
@@ -20,7 +23,8 @@ export type ParquetType =
 export async function readParquet(file: string): Promise<Row[]> {
   const buffer = await asyncBufferFromFile(file);
   const metadata = await parquetMetadataAsync(buffer);
-  const rows = await parquetReadObjects({ file: buffer, metadata, compressors });
+  const parsers = { jsonFromBytes: (bytes: Uint8Array | undefined) => bytes && parseLosslessJson(utf8.decode(bytes)) };
+  const rows = await parquetReadObjects({ file: buffer, metadata, compressors, parsers });
   if (!metadata.schema.some((element) => element.type === "INT64")) return rows;
   return rows.map((row) => narrow(row) as Row);
 }

@@ -1,13 +1,13 @@
 import type { DataProto } from "../batch/data-proto.ts";
 import { VerlError } from "../errors/verl-error.ts";
 import type { RewardManager, SampleReward } from "./reward-manager.ts";
-import { unscored, unscoredClass } from "./sample-reward.ts";
+import { toSampleReward, unscored, unscoredClass } from "./sample-reward.ts";
 
 /** Column that agent loops fill for the rows they scored themselves; null or absent for the others. */
 export const REWARD_SCORE = "reward_score";
 
 /**
- * One reward a row, in order. Rows that their agent loop scored keep that score, rows without a response token stay unscored, and
+ * One reward a row, in order; every score is finite. Rows that their agent loop scored keep that score, rows without a response token stay unscored, and
  * the manager is asked for the rest.
  * @throws VerlError VERL_REWARD_RESULT when the manager returns another number of results than it was given rows.
  */
@@ -21,7 +21,7 @@ export async function scoreBatch(
   const rewards = Array.from(lengths, (length, row): SampleReward | undefined => {
     if (length === 0) return unscored("empty_response", "there is no response token to carry a score");
     const score = own?.[row];
-    return typeof score === "number" ? { score, extra: {} } : undefined;
+    return score === null || score === undefined ? undefined : toSampleReward(score);
   });
   const open = rewards.flatMap((reward, row) => (reward === undefined ? [row] : []));
   if (open.length === 0) return rewards as SampleReward[];
@@ -33,8 +33,14 @@ export async function scoreBatch(
       { hint: "score() returns one result a row, in order; a row without score is { unscored: reason, extra: {} }." },
     );
   }
-  open.forEach((row, index) => (rewards[row] = scored[index]!));
+  open.forEach((row, index) => (rewards[row] = finite(scored[index]!)));
   return rewards as SampleReward[];
+}
+
+/** No manager gets a score that is not finite into the batch, where it would spoil its whole group. */
+function finite(reward: SampleReward): SampleReward {
+  if ("unscored" in reward || Number.isFinite(reward.score)) return reward;
+  return unscored("not_finite", `the reward manager returned ${reward.score}`, reward.extra);
 }
 
 /** Tokens of each row's response, observations included: those that `attention_mask` marks in its last columns. */

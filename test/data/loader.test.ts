@@ -98,6 +98,22 @@ describe("DataLoader", () => {
   });
 
   it.each([
+    ["leaves one out", Int32Array.of(0, 1)],
+    ["repeats one", Int32Array.of(0, 1, 1)],
+    ["invents one", Int32Array.of(0, 1, 3)],
+    ["counts below zero", Int32Array.of(0, 1, -1)],
+  ])("names a sampler that %s", async (_, order) => {
+    class BadSampler extends SequentialSampler {
+      override order(): Int32Array {
+        return order;
+      }
+    }
+    const error = await errorOf(() => new DataLoader({ length: 3, batchSize: 1, sampler: new BadSampler() }).next());
+    expect(error.code).toBe("VERL_DATA_SAMPLER");
+    expect(error.message).toContain("BadSampler");
+  });
+
+  it.each([
     ["of another dataset", { epoch: 0, position: 0, length: 9, sampler: null }],
     ["beyond the end", { epoch: 0, position: 11, length: 10, sampler: null }],
     ["that is no number", { epoch: null as unknown as number, position: 0, length: 10, sampler: null }],

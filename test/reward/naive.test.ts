@@ -172,6 +172,13 @@ describe("scoreBatch", () => {
     ]);
   });
 
+  it("lets no score in that is not finite, from a loop or from a manager", async () => {
+    const { manager } = managerOf(() => 1);
+    manager.score = () => Promise.resolve([{ score: Infinity, extra: {} }]);
+    const rewards = await scoreBatch(manager, batchOf(["a", "b"], { reward_score: [NaN, null] }), { validate: false });
+    expect(unscoredMetrics(rewards)).toMatchObject({ "reward/unscored/not_finite": 2, "reward/unscored_fraction": 1 });
+  });
+
   it("notices a manager that loses rows", async () => {
     const { manager } = managerOf(() => 1);
     manager.score = () => Promise.resolve([]);
