@@ -28,6 +28,11 @@ const assets = {
   name: "verl-assets",
   async writeBundle() {
     await cp(at("core/config/ppo_trainer.yaml"), at("dist/ppo_trainer.yaml"));
+    await cp(at("core/trainer/report/assets"), at("dist/report"), { recursive: true });
+    const charts = fileURLToPath(new URL(".", import.meta.resolve("uplot/package.json")));
+    await cp(`${charts}dist/uPlot.iife.min.js`, at("dist/report/uPlot.iife.min.js"));
+    await cp(`${charts}dist/uPlot.min.css`, at("dist/report/uPlot.min.css"));
+    await cp(`${charts}LICENSE`, at("dist/report/uPlot.LICENSE"));
     await cp(at("core/registry/tsconfig.plugin.json"), at("dist/tsconfig.plugin.json"));
   },
 };
