@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import * as tf from "@tensorflow/tfjs";
 import { registries } from "../../core/registry/index.ts";
@@ -8,6 +8,9 @@ import { centred, policyGradient } from "./support/algorithms.ts";
 import { registerBuiltIns } from "./support/built-ins.ts";
 import { metricsOf, timeless } from "./support/read-run.ts";
 import { ppoConfig, recordingStream, runFolder } from "./support/tiny-run.ts";
+
+// Graphs are compiled in the first steps, slowly on a busy machine.
+jest.setTimeout(60_000);
 
 /** Aborted by the tracker `test-stop` when this step is logged. */
 let stopAt = Infinity;
@@ -146,10 +149,10 @@ describe("a PPO run", () => {
     const whole = await train(runFolder(), overrides);
     const folder = runFolder();
     stopAt = 1;
-    // The stop comes when step 1 is logged, so step 1 is not saved: the run begins anew and is stopped in step 3, which is.
     const first = await train(folder, [...overrides, "trainer.save_freq=1"]);
     expect(first.result).toMatchObject({ step: 1, interrupted: true });
     expect(first.terminal).toContain("run the same command again");
+    // Three steps are an epoch.
     stopAt = 3;
     expect((await train(folder, [...overrides, "trainer.save_freq=1"])).result).toMatchObject({ step: 3 });
     stopAt = Infinity;

@@ -67,7 +67,7 @@ export function ppoConfig(folder: string, overrides: readonly string[] = []): Pp
       "trainer.logger=[]",
       "trainer.val_before_train=false",
       `trainer.default_local_dir=${folder}/run`,
-      "tensor_backend=cpu",
+      "tensor_backend=ort",
       ...overrides,
     ],
   }).config;
@@ -87,7 +87,7 @@ export function sftConfig(folder: string, overrides: readonly string[] = []): Sf
       "trainer.total_training_steps=4",
       "trainer.logger=[]",
       `trainer.default_local_dir=${folder}/sft`,
-      "tensor_backend=cpu",
+      "tensor_backend=ort",
       ...overrides,
     ],
   }).config;
