@@ -8,11 +8,9 @@ const COMMENT_WIDTH = 118;
 
 /** The commented default file of a command (`ppo_trainer.yaml`, `sft_trainer.yaml`), made from the schema. */
 export function defaultYaml(name: SchemaName): string {
-  const head = [
-    "# yaml-language-server: $schema=https://json-schema.org/draft-07/schema",
-    `# Every key of \`${TITLES[name]}\` with its default. Made from core/config/schema by \`npm run defaults\`; change it there.`,
-  ].slice(1);
-  return `${head.join("\n")}\n\n${sectionYaml(SCHEMAS[name], "").trimStart()}`;
+  const command = `verl config defaults${name === "sft" ? " --sft" : ""}`;
+  const head = `# Every key of \`${TITLES[name]}\` with its default. Printed by \`${command}\`; the source is core/config/schema.`;
+  return `${head}\n${sectionYaml(SCHEMAS[name], "")}`;
 }
 
 function sectionYaml(schema: FieldSchema, indent: string): string {

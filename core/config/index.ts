@@ -1,8 +1,10 @@
 export { batchPlan, type BatchPlan } from "./batch-plan.ts";
+export { defaultYaml } from "./default-yaml.ts";
 export { explain, showExplanation, type Explanation } from "./explain.ts";
 export { configJsonSchema } from "./json-schema.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions } from "./load.ts";
 export { printConfig } from "./print.ts";
+export { loadRunConfig } from "./run-config.ts";
 export type { ConfigOf, PpoConfig, SchemaName, SftConfig } from "./schema/index.ts";
 export { validateSelections } from "./selections.ts";
 export type { Note } from "./validate.ts";

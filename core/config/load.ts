@@ -52,16 +52,27 @@ export interface LoadedConfig<S extends SchemaName = SchemaName> {
   /** Keys without effect here, keys that moved, and the like. */
   readonly notes: readonly Note[];
   readonly sources: Sources;
+  /** Folder that relative paths of the command line and of the config start from. */
+  readonly directory: string;
   /** Where the value at a dotted path (`trainer.logger.0`) was written; only `path` is set for a default. */
-  originOf(path: string): ErrorLocation;
+  readonly originOf: (path: string) => ErrorLocation;
 }
 
 /**
  * Reads, composes, overrides, interpolates and validates a config: schema defaults ← files (`defaults:`, `extends`) ← overrides.
- * Nothing but config files is read.
+ * Nothing but config files is read. What plugins have to say is {@link loadRunConfig}'s.
  * @throws One VerlError with every problem in `details.problems`: that problem's own code, or VERL_CONFIG_INVALID for several.
  */
 export function loadConfig<S extends SchemaName>(options: LoadOptions<S>): LoadedConfig<S> {
+  const { loaded, problems } = readConfig(options);
+  if (problems.length > 0) throw problemsError(problems, loaded.sources);
+  return loaded;
+}
+
+/** The same, with the problems beside the config; where there are any, parts of the config may be undefined. */
+export function readConfig<S extends SchemaName>(
+  options: LoadOptions<S>,
+): { loaded: LoadedConfig<S>; problems: Problem[] } {
   const { schema: name, directory = process.cwd(), env = process.env } = options;
   const schema = SCHEMAS[name];
   const problems: Problem[] = [];
@@ -94,8 +105,11 @@ export function loadConfig<S extends SchemaName>(options: LoadOptions<S>): Loade
   };
   const config = validated.value as ConfigOf<S>;
   if (problems.length === 0) problems.push(...crossChecks(name, config, originOf));
-  if (problems.length > 0) throw problemsError(problems, composer.sources);
-  return { schema: name, config, tree: interpolated.root, notes, sources: composer.sources, originOf };
+  const { sources } = composer;
+  return {
+    loaded: { schema: name, config, tree: interpolated.root, notes, sources, directory, originOf },
+    problems,
+  };
 }
 
 function crossChecks(

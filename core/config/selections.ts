@@ -48,6 +48,15 @@ export function selectorsOf(schema: SchemaName): readonly Selector[] {
  * @throws One VerlError with every problem, as `loadConfig` does.
  */
 export function validateSelections<S extends SchemaName>(loaded: LoadedConfig<S>): LoadedConfig<S> {
+  const checked = checkSelections(loaded);
+  if (checked.problems.length > 0) throw problemsError(checked.problems, loaded.sources);
+  return checked.loaded;
+}
+
+/** The same, with the problems beside the config. */
+export function checkSelections<S extends SchemaName>(
+  loaded: LoadedConfig<S>,
+): { loaded: LoadedConfig<S>; problems: Problem[] } {
   const problems: Problem[] = [];
   const notes: Note[] = [...loaded.notes];
   let values = fromValue(loaded.config, { from: "default" }) as MapNode;
@@ -64,8 +73,7 @@ export function validateSelections<S extends SchemaName>(loaded: LoadedConfig<S>
     const replacement: unknown = node.kind === "list" ? kept : kept[0];
     values = setAt(values, path, fromValue(replacement, node.origin), node.origin) as MapNode;
   }
-  if (problems.length > 0) throw problemsError(problems, loaded.sources);
-  return { ...loaded, config: toValue(values) as LoadedConfig<S>["config"], notes };
+  return { loaded: { ...loaded, config: toValue(values) as LoadedConfig<S>["config"], notes }, problems };
 
   /** The key or what stands in for it; none when it is left out. */
   function select({ kind, optionsAt }: Selector, key: string, at: string): string[] {
@@ -94,7 +102,7 @@ export function validateSelections<S extends SchemaName>(loaded: LoadedConfig<S>
 
   function optionsOf(optionsAt: string, kind: Kind, key: string): Record<string, unknown> {
     const node: Node | undefined = getAt(values, parsePath(optionsAt));
-    const options = Object.entries((node === undefined ? {} : toValue(node)) as Record<string, unknown>);
+    const options = Object.entries(((node && toValue(node)) ?? {}) as Record<string, unknown>);
     const own = registries[kind].get(key)?.optionsSchema?.properties ?? {};
     const idle = (name: string) => kind === "policy_loss" && VERL_LOSS_OPTIONS.has(name) && !(name in own);
     return Object.fromEntries(options.filter(([name]) => !idle(name)));
@@ -102,7 +110,7 @@ export function validateSelections<S extends SchemaName>(loaded: LoadedConfig<S>
 }
 
 /** An unknown key, or each wrong option by itself. */
-function problemsOf(error: unknown): Problem[] {
+export function problemsOf(error: unknown): Problem[] {
   if (!isVerlError(error)) throw error;
   const {
     code,

@@ -44,10 +44,10 @@ export const critic = section("The value model.", {
   loss_agg_mode: text("How per-token losses become one number.", "${actor_rollout_ref.actor.loss_agg_mode}"),
   grad_clip: number("Global gradient norm is clipped to this.", 1, { exclusiveMinimum: 0 }),
   optim: optim({ lr: 1e-5, betas: [0.9, 0.999], warmupRatio: 0, scheduler: "constant" }),
-  model: model(
-    "${actor_rollout_ref.model.path}",
-    "${actor_rollout_ref.model.tokenizer_path}",
-    "verl's default is another model than the actor's.",
-  ),
+  model: model({
+    path: "${actor_rollout_ref.model.path}",
+    tokenizerPath: "${actor_rollout_ref.model.path}",
+    notes: { "x-departure": "verl's default is a model of its own." },
+  }),
   checkpoint,
 });

@@ -15,7 +15,7 @@ export const ppoSection = section("PPO and its relatives (`verl train`).", {
   data,
   actor_rollout_ref: section("The policy: trained (actor), sampled from (rollout), kept as it was (ref).", {
     hybrid_engine: flag("Actor and rollout share their resources.", true),
-    model: model("~/models/deepseek-llm-7b-chat", null),
+    model: model(),
     actor,
     ref,
     rollout,

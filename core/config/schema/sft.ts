@@ -26,13 +26,13 @@ const data = section("Conversations to imitate.", {
 /** The config tree of `verl sft`: that of verl's model-engine SFT trainer. */
 export const sftSection = section("Supervised fine-tuning (`verl sft`).", {
   data,
-  model: model("~/models/Qwen2.5-0.5B-Instruct", null),
+  model: model(),
   optim: optim({ lr: 1e-5, betas: [0.9, 0.95], warmupRatio: 0.1, scheduler: "cosine" }),
   engine: section("The training engine.", {
     strategy: text("Key of the `engine` registry.", "embedded", { "x-departure": "verl's default is `fsdp`." }),
   }),
   trainer: section("The run.", {
-    ...commonTrainer({ project: "gsm8k-sft", experiment: "test", epochs: 4 }),
+    ...commonTrainer({ project: "gsm8k-sft", experiment: "test", epochs: 4, seedInVerl: "verl's default is 1." }),
     max_ckpt_to_keep: integer("Checkpoints to keep; null: all.", null, { minimum: 1 }),
     checkpoint,
   }),

@@ -1,7 +1,7 @@
 import { choice, flag, integer, section, text, texts } from "./field.ts";
 
 /** Keys that the PPO and the SFT trainer share. */
-export function commonTrainer(defaults: { project: string; experiment: string; epochs: number }) {
+export function commonTrainer(defaults: { project: string; experiment: string; epochs: number; seedInVerl: string }) {
   return {
     total_epochs: integer("Passes over the training files.", defaults.epochs, { minimum: 1 }),
     total_training_steps: integer("Steps of the run; null: `total_epochs` over the files.", null, { minimum: 1 }),
@@ -12,7 +12,7 @@ export function commonTrainer(defaults: { project: string; experiment: string; e
     }),
     seed: integer("Seed of the run: weights, order, sampling.", 0, {
       minimum: 0,
-      "x-departure": "verl has no seed for the whole PPO run.",
+      "x-departure": defaults.seedInVerl,
     }),
     device: choice("Where tensors live.", "cpu", ["cpu", "webgpu", "cuda", "npu"], {
       "x-departure": "verl's default is `cuda`.",
@@ -20,7 +20,7 @@ export function commonTrainer(defaults: { project: string; experiment: string; e
     nnodes: integer("Machines.", 1, { minimum: 1 }),
     n_gpus_per_node: integer("Ranks a machine.", 1, {
       minimum: 1,
-      "x-departure": "verl's default is 8 (SFT: 8).",
+      "x-departure": "verl's default is 8.",
     }),
     save_freq: integer("Steps between checkpoints; -1 or 0: none.", -1, { minimum: -1 }),
     test_freq: integer("Steps between validations; -1 or 0: none.", -1, { minimum: -1 }),
@@ -39,7 +39,7 @@ export function commonTrainer(defaults: { project: string; experiment: string; e
 }
 
 export const trainer = section("The run.", {
-  ...commonTrainer({ project: "verl_examples", experiment: "gsm8k", epochs: 30 }),
+  ...commonTrainer({ project: "verl_examples", experiment: "gsm8k", epochs: 30, seedInVerl: "Not in verl." }),
   critic_warmup: integer("Steps in which only the critic is trained.", 0, { minimum: 0 }),
   balance_batch: flag("Give each rank samples of about the same total length.", true),
   val_before_train: flag("Validate before the first step.", true),

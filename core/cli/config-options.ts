@@ -1,0 +1,38 @@
+import type { Command } from "commander";
+import type { LoadOptions } from "../config/index.ts";
+import type { CliContext } from "./command.ts";
+
+/** What {@link addConfigOptions} adds. */
+export interface ConfigOptions {
+  config?: string;
+  configPath?: string;
+  configName?: string;
+}
+
+/** The arguments of every command that reads a config: a file, and overrides in Hydra's grammar. */
+export function addConfigOptions(self: Command): Command {
+  return self
+    .argument("[overrides...]", "a config file, then key=value, +key=value, ++key=value, ~key")
+    .option("-c, --config <file>", "YAML file of the run")
+    .option("--config-path <folder>", "folder of config files, as in Hydra")
+    .option("--config-name <name>", "name of a file in that folder, as in Hydra");
+}
+
+/** The options of `loadConfig` that a command line asks for. A first argument that is a YAML file's name is `-c`. */
+export function loadOptions<S extends LoadOptions["schema"]>(
+  schema: S,
+  args: readonly string[],
+  { config, configPath, configName }: ConfigOptions,
+  { cwd }: Pick<CliContext, "cwd">,
+): LoadOptions<S> {
+  const [first = ""] = args;
+  const named = config === undefined && /^[^=~+]*\.ya?ml$/.test(first);
+  return {
+    schema,
+    file: named ? first : config,
+    configPath,
+    configName,
+    overrides: named ? args.slice(1) : args,
+    directory: cwd,
+  };
+}

@@ -1,0 +1,52 @@
+import { defaultYaml, explain, loadConfig, loadRunConfig, printConfig, showExplanation } from "../config/index.ts";
+import type { CliCommand, CliContext } from "./command.ts";
+import { addConfigOptions, loadOptions, type ConfigOptions } from "./config-options.ts";
+
+interface Options extends ConfigOptions {
+  sft?: boolean;
+  json?: boolean;
+  origin?: boolean;
+}
+
+export const command: CliCommand = {
+  configure(self, ctx) {
+    const subcommand = (name: string, summary: string) =>
+      addConfigOptions(self.command(name).description(summary)).option("--sft", "it is a config of `verl sft`");
+
+    self
+      .command("defaults")
+      .description("Print every key with its default and what it means, as YAML")
+      .option("--sft", "those of `verl sft`")
+      .action(({ sft }: Options) => ctx.print(defaultYaml(sft ? "sft" : "ppo").trimEnd()));
+
+    subcommand("print", "Print the whole config, defaults and interpolations in")
+      .option("--origin", "one line a value, with where it was written")
+      .option("--json", "print JSON")
+      .action((args: string[], options: Options) => print(args, options, ctx));
+
+    subcommand("explain", "Print the numbers that follow from the config, and which keys have no effect")
+      .option("--json", "print JSON")
+      .action(async (args: string[], options: Options) => {
+        const loaded = await loadRunConfig(request(args, options, ctx));
+        if (options.json) ctx.print(JSON.stringify({ numbers: explain(loaded), notes: loaded.notes }, null, 2));
+        else ctx.print(showExplanation(loaded));
+      });
+
+    subcommand("validate", "Check the config and its plugins' options; start nothing").action(
+      async (args: string[], options: Options) => {
+        const { notes } = await loadRunConfig(request(args, options, ctx));
+        const remarks = notes.length === 0 ? "" : ` ${notes.length} remarks, see \`verl config explain\`.`;
+        ctx.print(`The config is valid.${remarks}`);
+      },
+    );
+  },
+};
+
+function print(args: readonly string[], options: Options, ctx: CliContext): void {
+  const loaded = loadConfig(request(args, options, ctx));
+  if (options.json) ctx.print(JSON.stringify(loaded.config, null, 2));
+  else ctx.print(printConfig(loaded, { origin: options.origin }).trimEnd());
+}
+
+const request = (args: readonly string[], options: Options, ctx: CliContext) =>
+  loadOptions(options.sft ? "sft" : "ppo", args, options, ctx);
