@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import * as tf from "@tensorflow/tfjs";
-import { NdArray, createRng, type WeightMap } from "verl";
+import { DataProto, NdArray, createRng, type WeightMap } from "verl";
 import { parseModelConfig } from "../../plugins/engine/embedded/model-config.ts";
 import { entropyOf, referenceHidden, referenceLogProbs, sumPiSquaredOf } from "./support/reference-decoder.ts";
 import { TINY, batchOf, linearLoss, tinyEngine, type TinyOptions } from "./support/tiny-model.ts";
@@ -92,6 +92,30 @@ describe("forward", () => {
     }
     expect(wide.log_probs!.data.subarray(2, 17).every((value) => value === 0)).toBe(true);
     expect(inert.log_probs!.data).toEqual(whole.log_probs!.data);
+  });
+
+  it("keeps packed conversations apart", async () => {
+    const engine = make();
+    const conversations = [
+      [1, 2, 3, 4],
+      [5, 6],
+      [7, 8, 9],
+    ];
+    const [first, ...rest] = conversations.flat();
+    const packed = batchOf([{ prompt: [first!], response: rest }], { promptLength: 1, responseLength: 8 });
+    const matrix = (rows: number[][]) => new NdArray("int32", [1, 9], Int32Array.from(rows.flat()));
+    const batch = packed.union(
+      new DataProto({ batch: { segment_ids: matrix(conversations.map((ids, i) => ids.map(() => i + 1))) } }),
+    );
+    batch.batch.get("position_ids", "int32").data.set(conversations.flatMap((ids) => ids.map((_, i) => i)));
+    const together = (await engine.forward(batch, { temperature: 1 })).log_probs!.data;
+    let at = 0;
+    for (const [start, ...response] of conversations) {
+      const shape = { promptLength: 1, responseLength: response.length };
+      const alone = await engine.forward(batchOf([{ prompt: [start!], response }], shape), { temperature: 1 });
+      expectClose(together.subarray(at, at + response.length), alone.log_probs!.data, 1e-6);
+      at += response.length + 1;
+    }
   });
 
   it("gives a critic's values: zero at the start, then score · hidden", async () => {

@@ -12,6 +12,8 @@ export interface TokenStatisticsOptions {
 
 const PIECE_ELEMENTS = 2 ** 22;
 
+type Saved = [x: tf.Tensor2D, w: tf.Tensor2D, column: tf.Tensor2D, logNormaliser: tf.Tensor2D, value: tf.Tensor2D];
+
 /**
  * Log-prob of each target, and on request the entropy and Σπ² of each distribution, of softmax(hidden · headᵀ / temperature).
  * Logits are made in chunks of the vocabulary and folded by an online log-sum-exp (Milakov & Gimelshein 2018); the backward pass makes
@@ -36,9 +38,9 @@ export function tokenStatistics<S extends TokenStatistic>(
     const [x, w, save] = inputs as unknown as [tf.Tensor2D, tf.Tensor2D, (tensors: tf.Tensor[]) => void];
     const { logNormaliser, outputs } = fold(x, w, column, chunks, wanted);
     const value = tf.stack(outputs.map((output) => tf.reshape(output, [tokens])));
-    save([x, w, logNormaliser, value]);
+    save([x, w, column, logNormaliser, value]);
     const gradFunc = (dy: tf.Tensor, saved: tf.Tensor[]) => {
-      const [x, w, logNormaliser, value] = saved as [tf.Tensor2D, tf.Tensor2D, tf.Tensor2D, tf.Tensor2D];
+      const [x, w, column, logNormaliser, value] = saved as Saved;
       const row = (matrix: tf.Tensor2D, name: TokenStatistic): tf.Tensor2D | undefined => {
         const index = (wanted as readonly TokenStatistic[]).indexOf(name);
         return index < 0 ? undefined : tf.reshape(tf.slice(matrix, [index, 0], [1, tokens]), [tokens, 1]);

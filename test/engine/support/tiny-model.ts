@@ -5,6 +5,9 @@ import * as tf from "@tensorflow/tfjs";
 import { DataProto, NdArray, createRng, type Logger, type OptimConfig, type RoleConfig, type TokenLoss } from "verl";
 import { EmbeddedEngine } from "../../../plugins/engine/embedded/embedded-engine.ts";
 
+// Without it tfjs prints a banner.
+tf.enableProdMode();
+
 /** Two layers with grouped-query attention, small enough for tfjs' own cpu backend. */
 export const TINY = {
   architectures: ["LlamaForCausalLM"],
