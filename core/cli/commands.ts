@@ -14,4 +14,14 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: "list", summary: "List what the registries hold", load: () => import("./list.ts") },
   { name: "report", summary: "Build report.html of a run again", load: () => import("./report.ts") },
   { name: "schema", summary: "Print the JSON Schema of a config, for editors", load: () => import("./schema.ts") },
+  {
+    name: "sft",
+    summary: "Fine-tune a model on conversations",
+    load: () => import("./sft.ts"),
+  },
+  {
+    name: "train",
+    summary: "Train a policy by reinforcement learning",
+    load: () => import("./train.ts"),
+  },
 ];

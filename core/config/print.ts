@@ -17,7 +17,7 @@ export function printConfig(loaded: LoadedConfig, options: { origin?: boolean } 
 }
 
 /** Scalars, lists and empty maps, with their paths. */
-function* leaves(value: unknown, path: Path): Generator<[Path, unknown]> {
+export function* leaves(value: unknown, path: Path): Generator<[Path, unknown]> {
   const entries = typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
   if (entries.length === 0) yield [path, value];
   for (const [key, below] of entries) yield* leaves(below, [...path, key]);

@@ -104,7 +104,7 @@ export async function createPpoRun(config: PpoConfig, options: TrainerOptions = 
     [TOKENIZER]: tokenizer,
     [METRICS]: metrics,
     [ABORT_SIGNAL]: stop,
-    [SCORE_FUNCTIONS]: await loadScoreFunctions(custom_reward_function, process.cwd()),
+    [SCORE_FUNCTIONS]: await loadScoreFunctions(custom_reward_function, options.directory ?? process.cwd()),
   });
   const train = await loadDataset(container, config, data.train_files, data.train_max_samples);
   const validation =

@@ -4,4 +4,6 @@ import type { RunConsoleOptions } from "./run-console.ts";
 export interface TrainerOptions extends RunConsoleOptions {
   /** Aborted: the step under way is the last. */
   signal?: AbortSignal;
+  /** Folder from which the path of a reward file starts. Default: the working directory. */
+  directory?: string;
 }
