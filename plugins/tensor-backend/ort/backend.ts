@@ -54,9 +54,11 @@ export class OrtBackend extends tf.KernelBackend {
     return value;
   }
 
+  /** A value that left for another backend and came back is a new one under its old id. */
   #known(dataId: object): LazyValue | undefined {
-    const value = dataId instanceof LazyValue ? dataId : this.#moved.get(dataId);
-    return value !== undefined && value.refCount > 0 ? value : undefined;
+    if (dataId instanceof LazyValue && dataId.refCount > 0) return dataId;
+    const moved = this.#moved.get(dataId);
+    return moved !== undefined && moved.refCount > 0 ? moved : undefined;
   }
 
   override write(values: tf.BackendValues, shape: number[], dtype: tf.DataType): LazyValue {

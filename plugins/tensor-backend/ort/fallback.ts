@@ -28,16 +28,20 @@ export function runOnCpu(
   attrs: tf.NamedAttrMap | undefined,
 ): LazyValue[] {
   const cpu = tf.findBackend("cpu") as EagerBackend;
-  const given = Object.entries(inputs).map(([name, value]): [string, tf.TensorInfo] => [
-    name,
-    cpu.makeTensorInfo(value.shape, value.dtype, recorder.valuesOf(value)),
-  ]);
-  const result = tf.getKernel(kernelName, "cpu").kernelFunc({ inputs: Object.fromEntries(given), attrs, backend: cpu });
+  const copies = new Map<string, tf.TensorInfo>();
+  for (const [name, value] of Object.entries(inputs)) {
+    copies.set(name, cpu.makeTensorInfo(value.shape, value.dtype, recorder.valuesOf(value)));
+  }
+  // Kernels with a list of inputs want an array.
+  const given = Array.isArray(inputs)
+    ? ([...copies.values()] as unknown as tf.NamedTensorInfoMap)
+    : Object.fromEntries(copies);
+  const result = tf.getKernel(kernelName, "cpu").kernelFunc({ inputs: given, attrs, backend: cpu });
   const outputs = Array.isArray(result) ? result : [result];
   const values = outputs.map(({ dataId, shape, dtype }) => {
     if (!isDType(dtype)) throw new TypeError(`Kernel ${kernelName} gave dtype ${dtype}.`);
     return recorder.write(cpu.readSync(dataId) as ArrayLike<number>, shape, dtype);
   });
-  for (const info of new Set([...given.map(([, info]) => info), ...outputs])) cpu.disposeIntermediateTensorInfo(info);
+  for (const info of new Set([...copies.values(), ...outputs])) cpu.disposeIntermediateTensorInfo(info);
   return values;
 }

@@ -23,7 +23,7 @@ function recording(backend: OrtBackend, kernelName: string, kernel: AnyKernel): 
   const { recorder } = backend;
   return ({ inputs, attrs }) => {
     recorder.cutIfLong();
-    const values: Inputs = {};
+    const values = (Array.isArray(inputs) ? [] : {}) as Inputs;
     let empty = false;
     for (const name in inputs) {
       const info = inputs[name];

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
+import * as tf from "@tensorflow/tfjs";
+import { registries } from "../../core/registry/index.ts";
+import { activateBackend } from "../../core/tensor/backend.ts";
+import { tensorBackends } from "../../plugins/tensor-backend/index.ts";
+import { physicalCores } from "../../plugins/tensor-backend/physical-cores.ts";
+
+const backends = Object.fromEntries(tensorBackends.map(({ key, entry }) => [key, entry]));
+const sum = () => tf.tidy(() => tf.sum(tf.tensor1d([1, 2, 3])).dataSync()[0]);
+
+beforeAll(() => {
+  for (const { kind, key, entry } of tensorBackends) registries[kind].register(key, entry);
+});
+afterAll(async () => {
+  await tf.setBackend("cpu");
+});
+
+describe("the tensor backend", () => {
+  it("is ort where nothing is configured and ort can run", async () => {
+    const { key, note } = await activateBackend(null);
+    expect([key, tf.getBackend(), sum()]).toEqual(["ort", "ort", 6]);
+    expect(note).toMatch(/^Tensor backend: ort/);
+  });
+
+  it.each(["wasm", "cpu", "ort"])("is %s where that is configured", async (key) => {
+    const { note } = await activateBackend(key, { threads: 1 });
+    expect([tf.getBackend(), sum()]).toEqual([key, 6]);
+    expect(note).toContain(key);
+  });
+
+  it("is the next best where ort cannot run, and the note says why", async () => {
+    const missing = jest.spyOn(backends["ort"]!, "unavailable").mockResolvedValue("there is no binary for plan9-vax.");
+    const { key, note } = await activateBackend(null);
+    expect(key).toBe("wasm");
+    expect(note).toMatch(/wasm.*"ort" cannot run here: there is no binary for plan9-vax/);
+    await expect(activateBackend("ort")).rejects.toMatchObject({ code: "VERL_TENSOR_BACKEND_UNAVAILABLE" });
+    missing.mockRestore();
+  });
+
+  it("that nobody knows is refused with the nearest name", async () => {
+    await expect(activateBackend("otr")).rejects.toMatchObject({ code: "VERL_REGISTRY_KEY_UNKNOWN" });
+  });
+
+  it("takes physical cores", () => {
+    expect(physicalCores()).toBeGreaterThanOrEqual(1);
+    expect(Number.isInteger(physicalCores())).toBe(true);
+  });
+});
