@@ -7,8 +7,6 @@ import {
   processValidationMetrics,
 } from "../../core/trainer/metrics/validation-metrics.ts";
 
-const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-
 describe("Mt19937", () => {
   it("draws what numpy.random.choice draws after seed(42)", () => {
     expect([...drawIndices(4, 2, 3)]).toEqual([2, 3, 0, 2, 2, 3]);
@@ -33,17 +31,19 @@ describe("Mt19937", () => {
 
 describe("bootstrap", () => {
   it("equals verl's bootstrap_metric", () => {
-    const reducers = [
-      mean,
-      (drawn: readonly number[]) => Math.max(...drawn),
-      (drawn: readonly number[]) => Math.min(...drawn),
-    ];
-    const results = bootstrap([1, 2, 3, 4, 5], 3, reducers, drawIndices(5, 3, 100, 42));
-    expect(results).toEqual([
-      { mean: expect.closeTo(2.9533333, 6), std: expect.closeTo(0.8340264, 6) },
-      { mean: expect.closeTo(4.11, 6), std: expect.closeTo(0.9369632, 6) },
-      { mean: expect.closeTo(1.79, 6), std: expect.closeTo(0.9725739, 6) },
-    ]);
+    const draws = drawIndices(5, 3, 100, 42);
+    const over = (reduce: (values: number[]) => number) =>
+      bootstrap(draws, 3, (ids, start, end) => reduce([...ids.subarray(start, end)].map((id) => id + 1)));
+    const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+    expect(over(mean)).toEqual({ mean: expect.closeTo(2.9533333, 6), std: expect.closeTo(0.8340264, 6) });
+    expect(over((values) => Math.max(...values))).toEqual({
+      mean: expect.closeTo(4.11, 6),
+      std: expect.closeTo(0.9369632, 6),
+    });
+    expect(over((values) => Math.min(...values))).toEqual({
+      mean: expect.closeTo(1.79, 6),
+      std: expect.closeTo(0.9725739, 6),
+    });
   });
 });
 

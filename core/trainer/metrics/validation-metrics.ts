@@ -61,21 +61,14 @@ export function nameValidationMetrics(metrics: ValidationMetrics): Record<string
   return named;
 }
 
-/** Mean and std (n) over bootstrap draws of each reducer of `size` values drawn with replacement. */
-export function bootstrap<T>(
-  values: readonly T[],
-  size: number,
-  reducers: readonly ((drawn: readonly T[]) => number)[],
-  draws: Uint32Array = drawIndices(values.length, size),
-): { mean: number; std: number }[] {
-  const count = draws.length / size;
-  const results = reducers.map(() => new Float64Array(count));
-  const drawn: T[] = new Array<T>(size);
-  for (let draw = 0; draw < count; draw++) {
-    for (let i = 0; i < size; i++) drawn[i] = values[draws[draw * size + i]!]!;
-    reducers.forEach((reduce, index) => (results[index]![draw] = reduce(drawn)));
-  }
-  return results.map(meanStd);
+/** Reduces one bootstrap draw: the samples whose numbers stand in `draws` from `start` to `end`. */
+type Reducer = (draws: Uint32Array, start: number, end: number) => number;
+
+/** Mean and std (n) of a reducer over all draws of `size` samples. */
+export function bootstrap(draws: Uint32Array, size: number, reduce: Reducer): { mean: number; std: number } {
+  const results = new Float64Array(draws.length / size);
+  for (let draw = 0; draw < results.length; draw++) results[draw] = reduce(draws, draw * size, (draw + 1) * size);
+  return meanStd(results);
 }
 
 /** `numpy.random.choice(population, (draws, size))` after `numpy.random.seed(seed)`, from a generator of its own. */
@@ -94,14 +87,12 @@ function promptMetrics(
   const metrics = new Map([[`mean@${all}`, mean]]);
   if (all === 1) return metrics;
   metrics.set(`std@${all}`, std);
+  const vote = answers && majorityOf(values, answers);
   for (const n of subsetSizes(all)) {
     const indices = draws.get(all, n);
-    const [best, worst] = bootstrap(values, n, [(drawn) => Math.max(...drawn), (drawn) => Math.min(...drawn)], indices);
-    set(`best@${n}`, best!);
-    set(`worst@${n}`, worst!);
-    if (!answers) continue;
-    const votes = values.map((value, index) => ({ value, answer: answers[index] }));
-    set(`maj@${n}`, bootstrap(votes, n, [majorityValue], indices)[0]!);
+    set(`best@${n}`, bootstrap(indices, n, greatestOf(values)));
+    set(`worst@${n}`, bootstrap(indices, n, leastOf(values)));
+    if (vote) set(`maj@${n}`, bootstrap(indices, n, vote));
   }
   return metrics;
 
@@ -111,12 +102,37 @@ function promptMetrics(
   }
 }
 
-/** Value of the first vote for the most frequent answer; among equals the answer that came first. */
-function majorityValue(votes: readonly { value: number; answer: unknown }[]): number {
-  const counts = new Map<unknown, number>();
-  for (const { answer } of votes) counts.set(answer, (counts.get(answer) ?? 0) + 1);
-  const most = Math.max(...counts.values());
-  return votes.find(({ answer }) => counts.get(answer) === most)!.value;
+function greatestOf(values: readonly number[]): Reducer {
+  return (draws, start, end) => {
+    let greatest = -Infinity;
+    for (let i = start; i < end; i++) greatest = Math.max(greatest, values[draws[i]!]!);
+    return greatest;
+  };
+}
+
+function leastOf(values: readonly number[]): Reducer {
+  return (draws, start, end) => {
+    let least = Infinity;
+    for (let i = start; i < end; i++) least = Math.min(least, values[draws[i]!]!);
+    return least;
+  };
+}
+
+/** Value of the first sample with the most frequent answer; among equals the answer that came first. */
+function majorityOf(values: readonly number[], answers: readonly unknown[]): Reducer {
+  const numbers = new Map<unknown, number>();
+  for (const answer of answers) if (!numbers.has(answer)) numbers.set(answer, numbers.size);
+  const answerOf = Int32Array.from(answers, (answer) => numbers.get(answer)!);
+  const counts = new Int32Array(numbers.size);
+  return (draws, start, end) => {
+    for (let i = start; i < end; i++) counts[answerOf[draws[i]!]!] = 0;
+    for (let i = start; i < end; i++) counts[answerOf[draws[i]!]!]! += 1;
+    let first = start;
+    for (let i = start + 1; i < end; i++) {
+      if (counts[answerOf[draws[i]!]!]! > counts[answerOf[draws[first]!]!]!) first = i;
+    }
+    return values[draws[first]!]!;
+  };
 }
 
 /** 2, 4, 8, … below `all`, and `all`. */
