@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
@@ -41,6 +41,49 @@ it("loads a TypeScript plugin with injected parameters, without a build and into
   expect(JSON.parse(stdout)).toContainEqual(
     expect.objectContaining({ key: "mine", source: "./parser.ts", description: "From TypeScript." }),
   );
+});
+
+/** A package with its own copy of verl, and of the injection library, nested in its node_modules. */
+function installWithOwnCopy(name: string): void {
+  const folder = join(project, "node_modules", name);
+  const copy = join(folder, "node_modules/verl");
+  cpSync(join(root, "dist"), join(copy, "dist"), { recursive: true });
+  cpSync(join(root, "package.json"), join(copy, "package.json"));
+  mkdirSync(join(copy, "node_modules"));
+  for (const dependency of readdirSync(join(root, "node_modules"))) {
+    const [from, to] = [join(root, "node_modules", dependency), join(copy, "node_modules", dependency)];
+    if (["reflect-metadata", "tslib", "tsyringe"].includes(dependency)) cpSync(from, to, { recursive: true });
+    else symlinkSync(from, to);
+  }
+  writeFileSync(
+    join(folder, "package.json"),
+    JSON.stringify({ name, version: "1.0.0", type: "module", main: "index.js" }),
+  );
+  writeFileSync(
+    join(folder, "index.js"),
+    `import { CONFIG, definePlugin, inject, provide, ToolParser } from "verl";
+     export { ToolParser };
+     class Own extends ToolParser { constructor(config) { super(); this.config = config; } }
+     inject(CONFIG)(Own, undefined, 0);
+     const entry = { description: "From another copy.", create: Own };
+     export default definePlugin({ name: "${name}", version: "1.0.0", verl: "^0.1", provides: [provide("tool_parser", "own", entry)] });`,
+  );
+}
+
+it("takes a plugin that carries its own copy of the package: one store, one injection", () => {
+  installWithOwnCopy("verl-plugin-own");
+  const script = `
+    import { CONFIG, createRunContainer, loadPlugin, registries, ToolParser } from "verl";
+    import { ToolParser as Other } from "verl-plugin-own";
+    await loadPlugin("own");
+    const { config } = createRunContainer({ [CONFIG]: { seed: 7 } }).create("tool_parser", "own");
+    console.log(JSON.stringify({ copies: Other !== ToolParser, keys: registries.tool_parser.keys(), config }));`;
+  writeFileSync(join(project, "script.mjs"), script);
+  const run = spawnSync(process.execPath, ["script.mjs"], { cwd: project, encoding: "utf8" });
+  expect({ stderr: run.stderr, stdout: JSON.parse(run.stdout || "null") as unknown }).toEqual({
+    stderr: "",
+    stdout: { copies: true, keys: ["own"], config: { seed: 7 } },
+  });
 });
 
 it("says what does not parse in a TypeScript plugin", () => {
