@@ -1,5 +1,7 @@
-import { cp } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { cp, readdir, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import resolve from "@rollup/plugin-node-resolve";
 import swc from "@rollup/plugin-swc";
 import { dts } from "rollup-plugin-dts";
@@ -37,6 +39,19 @@ const assets = {
   },
 };
 
+/** The editors' schemas, written by the command that users have for it; chunks of earlier builds go. */
+const schemas = {
+  name: "verl-schemas",
+  async writeBundle(_options, bundle) {
+    for (const file of await readdir(at("dist/chunks"))) {
+      const path = `chunks/${file.replace(/\.map$/, "")}`;
+      if (!(path in bundle)) await rm(at(`dist/chunks/${file}`), { force: true });
+    }
+    const write = (...args) => promisify(execFile)(process.execPath, [at("dist/bin.js"), "schema", ...args]);
+    await Promise.all([write("--out", at("dist/schema.json")), write("--sft", "--out", at("dist/schema.sft.json"))]);
+  },
+};
+
 const external = (id) => !id.startsWith(".") && !id.startsWith("/") && id !== "verl" && !id.startsWith("verl/");
 
 const code = {
@@ -62,6 +77,7 @@ const code = {
       },
     }),
     assets,
+    schemas,
   ],
 };
 
@@ -79,4 +95,5 @@ const types = {
   plugins: [selfReference, dts({ tsconfig: at("tsconfig.json") }), augmentations],
 };
 
-export default (arguments_) => (arguments_.configTypes === false ? [code] : [code, types]);
+/** `--configCode` leaves the type declarations out, which take most of the time. */
+export default ({ configCode }) => (configCode ? [code] : [code, types]);
