@@ -54,19 +54,18 @@ class Validator {
     const properties = schema.properties ?? {};
     if (node.kind === "scalar" && node.value === null && schema.properties === undefined) return {};
     if (node.kind !== "map") return this.wrong(schema, node, path);
-    const value: Record<string, unknown> = {};
-    for (const [key, field] of Object.entries(properties)) {
+    const values = Object.entries(properties).map(([key, field]): [string, unknown] => {
       const below = node.entries.get(key)?.node ?? fromValue(field.default ?? {}, DEFAULT);
-      value[key] = this.field(field, below, [...path, key]);
-    }
+      return [key, this.field(field, below, [...path, key])];
+    });
     for (const [key, entry] of node.entries) {
-      if (key in properties) continue;
+      if (Object.hasOwn(properties, key)) continue;
       const at = [...path, key];
-      if (schema.additionalProperties === true && reasonWithoutEffect(at) === undefined)
-        value[key] = toValue(entry.node);
+      const free = schema.additionalProperties === true && reasonWithoutEffect(at) === undefined;
+      if (free) values.push([key, toValue(entry.node)]);
       else this.unknown(entry, at);
     }
-    return value;
+    return Object.fromEntries(values);
   }
 
   private field(schema: FieldSchema, node: Node, path: Path): unknown {
@@ -153,10 +152,14 @@ function isOfType(value: unknown, type: string): boolean {
   }
 }
 
-/** NaN is in every range: it is no order's business. */
+/** NaN is in every range: it is in no order. */
 function isInRange(value: number, { minimum, exclusiveMinimum, maximum, exclusiveMaximum }: FieldSchema): boolean {
-  const below = value < (minimum ?? -Infinity) || value <= (exclusiveMinimum ?? -Infinity);
-  return !below && !(value > (maximum ?? Infinity)) && !(value >= (exclusiveMaximum ?? Infinity));
+  const outside =
+    (minimum !== undefined && value < minimum) ||
+    (exclusiveMinimum !== undefined && value <= exclusiveMinimum) ||
+    (maximum !== undefined && value > maximum) ||
+    (exclusiveMaximum !== undefined && value >= exclusiveMaximum);
+  return !outside;
 }
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -175,11 +178,11 @@ export function expected(schema: FieldSchema): string {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, minItems, items } = schema;
   const bounds = [
     minimum !== undefined && `at least ${minimum}`,
-    exclusiveMinimum !== undefined && `above ${exclusiveMinimum}`,
+    exclusiveMinimum !== undefined && `more than ${exclusiveMinimum}`,
     maximum !== undefined && `at most ${maximum}`,
-    exclusiveMaximum !== undefined && `below ${exclusiveMaximum}`,
+    exclusiveMaximum !== undefined && `less than ${exclusiveMaximum}`,
   ].filter((bound) => bound !== false);
-  const range = bounds.length === 0 ? "" : ` ${typesOf(schema)[0] === "integer" ? "of " : ""}${bounds.join(" and ")}`;
+  const range = bounds.length === 0 ? "" : ` of ${bounds.join(" and ")}`;
   const [first = "", ...rest] = typesOf(schema).map((type) => NAMES[type] ?? type);
   if (schema.type === "array") {
     const of =

@@ -86,15 +86,27 @@ describe("override grammar", () => {
     expect(value(text)).toEqual(expected);
   });
 
-  it.each(["a", "=1", "a=[1", "a={a}", "a=[1,]", "a='x", "a=f(1)", "a=x=y", "a=${b", "a b=1", "a=]", "a=1,2", "+", `a=${"[".repeat(200)}`])(
-    "rejects %s with a column and a way out",
-    (text) => {
-      const { column, message } = syntaxError(text);
-      expect(column).toBeGreaterThan(0);
-      expect(column).toBeLessThanOrEqual(text.length + 1);
-      expect(message).toMatch(/\.$/);
-    },
-  );
+  it.each([
+    "a",
+    "=1",
+    "a=[1",
+    "a={a}",
+    "a=[1,]",
+    "a='x",
+    "a=f(1)",
+    "a=x=y",
+    "a=${b",
+    "a b=1",
+    "a=]",
+    "a=1,2",
+    "+",
+    `a=${"[".repeat(200)}`,
+  ])("rejects %s with a column and a way out", (text) => {
+    const { column, message } = syntaxError(text);
+    expect(column).toBeGreaterThan(0);
+    expect(column).toBeLessThanOrEqual(text.length + 1);
+    expect(message).toMatch(/\.$/);
+  });
 
   it("says how to write a list where a sweep was written", () => {
     expect(syntaxError("a=1,2").hint).toContain("[a,b]");
@@ -103,7 +115,9 @@ describe("override grammar", () => {
   it("gives back every value that it prints", () => {
     const json = fc.jsonValue({ maxDepth: 4 });
     fc.assert(fc.property(json, (given) => expect(parseValue(printValue(given))).toEqual(given)));
-    const nasty = fc.string({ unit: fc.constantFrom("\\", "'", '"', "$", "{", "}", "[", ",", "=", " ", "a", "1", ":") });
+    const nasty = fc.string({
+      unit: fc.constantFrom("\\", "'", '"', "$", "{", "}", "[", ",", "=", " ", "a", "1", ":"),
+    });
     fc.assert(fc.property(nasty, (given) => expect(parseValue(printValue(given))).toBe(given)));
     fc.assert(fc.property(fc.double(), (given) => expect(parseValue(printValue(given))).toBe(given)));
   });

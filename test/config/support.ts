@@ -20,7 +20,11 @@ export function withFiles<T>(files: Readonly<Record<string, string>>, use: (dire
 }
 
 /** Loads a PPO config from overrides, and a `run.yaml` when its text is given. */
-export function load(overrides: readonly string[], yaml?: string, options: Partial<LoadOptions<"ppo">> = {}): LoadedConfig<"ppo"> {
+export function load(
+  overrides: readonly string[],
+  yaml?: string,
+  options: Partial<LoadOptions<"ppo">> = {},
+): LoadedConfig<"ppo"> {
   if (yaml === undefined) return loadConfig({ schema: "ppo", overrides, env: {}, ...options });
   return withFiles({ "run.yaml": yaml }, (directory) =>
     loadConfig({ schema: "ppo", file: "run.yaml", directory, overrides, env: {}, ...options }),
@@ -32,7 +36,7 @@ export function errorOf(attempt: () => unknown): VerlError {
   try {
     attempt();
   } catch (error) {
-    if (isVerlError(error)) return error as VerlError;
+    if (isVerlError(error)) return error;
     throw error;
   }
   throw new Error("Nothing was thrown.");

@@ -1,0 +1,120 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { batchPlan, divisors } from "../../core/config/batch-plan.ts";
+import { load, problemsOf } from "./support.ts";
+
+/** Sizes of a step: prompts, answers, mini-batch, ranks, micro-batch. */
+const sizes = (prompts: number, answers: number, mini: number, ranks: number, micro?: number) => [
+  "algorithm.adv_estimator=grpo",
+  `data.train_batch_size=${prompts}`,
+  `actor_rollout_ref.rollout.n=${answers}`,
+  `actor_rollout_ref.actor.ppo_mini_batch_size=${mini}`,
+  `trainer.n_gpus_per_node=${ranks}`,
+  ...(micro === undefined ? [] : [`actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=${micro}`]),
+];
+
+describe("batch arithmetic", () => {
+  // Public reports, case 88.
+  it("names the nearest mini-batches when one does not divide the step", () => {
+    const problems = problemsOf(() => load(sizes(10, 3, 4, 2, 2)));
+    expect(problems).toEqual([
+      expect.objectContaining({
+        code: "VERL_CONFIG_BATCH_SIZE",
+        message: expect.stringMatching(
+          /`actor_rollout_ref.actor.ppo_mini_batch_size` 4 does not divide the 10 prompts/,
+        ),
+        hint: "Nearest values: 2, 5 or 10.",
+        location: expect.objectContaining({ override: "actor_rollout_ref.actor.ppo_mini_batch_size=4" }),
+      }),
+    ]);
+  });
+
+  it("derives the numbers of a step", () => {
+    const { config } = load(sizes(12, 3, 4, 2, 2));
+    expect(batchPlan(config)).toMatchObject({
+      ranks: 2,
+      prompts: 12,
+      samples: 36,
+      updates: 3,
+      samplesPerUpdate: 12,
+      samplesPerRank: 6,
+      microBatch: 2,
+      microBatchDerived: false,
+      accumulation: 3,
+    });
+  });
+
+  it("names both keys when a mini-batch is larger than the step", () => {
+    const [problem] = problemsOf(() => load(sizes(12, 1, 16, 1)));
+    expect(problem!.message).toMatch(
+      /`actor_rollout_ref.actor.ppo_mini_batch_size` is 16.*12 \(`data.train_batch_size`\)/,
+    );
+    expect(problem!.hint).toContain("to 12, or raise `data.train_batch_size` to 16");
+  });
+
+  it("checks ranks and micro-batches, with values that fit", () => {
+    const hintOf = (...overrides: string[]) => problemsOf(() => load(overrides)).map(({ hint }) => hint);
+    expect(hintOf(...sizes(10, 1, 10, 4))).toEqual([
+      "Nearest values of `data.train_batch_size`: 8 or 12.",
+      "Change `data.train_batch_size` or the number of ranks first.",
+    ]);
+    expect(hintOf(...sizes(12, 1, 3, 2))).toEqual(["Nearest values: 2, 4 or 6."]);
+    expect(hintOf(...sizes(12, 3, 4, 2, 4))).toEqual(["Nearest values: 3 or 6."]);
+    const overall = "actor_rollout_ref.actor.ppo_micro_batch_size";
+    expect(hintOf(...sizes(12, 3, 4, 2), `${overall}=8`)).toEqual(["Nearest values: 6 or 12."]);
+    expect(hintOf(...sizes(12, 3, 4, 2, 2), `${overall}=4`)).toEqual([`Keep \`${overall}_per_gpu\`.`]);
+    expect(
+      hintOf(
+        ...sizes(12, 3, 4, 2),
+        "actor_rollout_ref.ref.log_prob_micro_batch_size=1",
+        "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=1",
+      ),
+    ).toHaveLength(1);
+  });
+
+  it("derives an open micro-batch within the token limit, and leaves it to tokens when asked", () => {
+    const long = ["data.max_prompt_length=8", "data.max_response_length=6"];
+    const limit = (tokens: number) => `actor_rollout_ref.actor.ppo_max_token_len_per_gpu=${tokens}`;
+    const plan = (...overrides: string[]) => batchPlan(load([...sizes(128, 8, 64, 1), ...long, ...overrides]).config);
+    expect(plan()).toMatchObject({ microBatch: 512, accumulation: 1, microBatchDerived: true, sampleTokens: 14 });
+    expect(plan(limit(14 * 200))).toMatchObject({ microBatch: 128, accumulation: 4 });
+    expect(plan(limit(1))).toMatchObject({ microBatch: 1, accumulation: 512 });
+    expect(plan("actor_rollout_ref.actor.use_dynamic_bsz=true")).toMatchObject({
+      microBatch: null,
+      accumulation: null,
+    });
+  });
+
+  it("checks a critic that has sizes of its own", () => {
+    const overrides = ["data.train_batch_size=12", "actor_rollout_ref.actor.ppo_mini_batch_size=4"];
+    expect(
+      problemsOf(() => load([...overrides, "critic.ppo_mini_batch_size=5"])).map(({ location }) => location.path),
+    ).toEqual(["critic.ppo_mini_batch_size"]);
+    expect(load([...overrides, "critic.ppo_mini_batch_size=5", "critic.enable=false"]).config.critic.enable).toBe(
+      false,
+    );
+    expect(load([...overrides, "critic.ppo_micro_batch_size=2"]).config.critic.ppo_micro_batch_size).toBe(2);
+  });
+
+  it("accepts exactly the sizes that fit, and every value it proposes", () => {
+    const size = fc.integer({ min: 1, max: 24 });
+    const proposed = (hint: string | undefined) => [...(hint ?? "").matchAll(/\b\d+\b/g)].map(Number);
+    fc.assert(
+      fc.property(size, size, (prompts, mini) => {
+        const attempt = (tried: number) => load(sizes(prompts, 1, tried, 1));
+        if (prompts % mini === 0) return void attempt(mini);
+        const [problem] = problemsOf(() => attempt(mini));
+        if (mini > prompts) return;
+        for (const value of proposed(problem!.hint))
+          expect(attempt(value).config.actor_rollout_ref.actor.ppo_mini_batch_size).toBe(value);
+      }),
+      { numRuns: 60 },
+    );
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 3000 }), (of) => {
+        expect(divisors(of)).toEqual(Array.from({ length: of }, (_, i) => i + 1).filter((factor) => of % factor === 0));
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
