@@ -5,8 +5,11 @@ import { parseModelConfig } from "../../plugins/engine/embedded/model-config.ts"
 import { saveModelFolder } from "../../plugins/engine/embedded/model-folder.ts";
 import { randomWeights } from "../../plugins/engine/embedded/weights.ts";
 import { EmbeddedRollout } from "../../plugins/rollout/embedded/embedded-rollout.ts";
+import { wasm } from "../../plugins/tensor-backend/wasm.ts";
 import { referenceLogProbs } from "../engine/support/reference-decoder.ts";
 import { TINY, batchOf, modelFolder, tinyEngine } from "../engine/support/tiny-model.ts";
+
+await wasm.activate({ threads: 1 });
 
 const EOS = 0;
 const GREEDY: SamplingParams = { temperature: 0, top_k: -1, top_p: 1, max_tokens: 5, stop_token_ids: [], seed: 1 };
