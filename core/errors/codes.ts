@@ -17,6 +17,12 @@ export const ERROR_CODES = {
     blame: "plugin",
     when: "An agent loop returned a trajectory whose tokens, log-probs and masks do not belong together.",
   },
+  VERL_ALGORITHM_CONFIG: {
+    blame: "user",
+    when: "An option of a loss or an estimator lies outside what its formula allows.",
+  },
+  VERL_ALGORITHM_MASK: { blame: "plugin", when: "A response mask holds something else than 0 and 1." },
+  VERL_ALGORITHM_SHAPE: { blame: "plugin", when: "A loss matrix has another shape than the response mask." },
   VERL_BATCH_ARROW: {
     blame: "host",
     when: "Bytes are not an Arrow stream that holds a batch, or a batch holds a value that Arrow and JSON have no place for.",

@@ -1,0 +1,23 @@
+import * as tf from "@tensorflow/tfjs";
+import { registries } from "../registry/index.ts";
+import type { KlPenalty } from "./kl-penalty.ts";
+
+/**
+ * The KL estimator under a key. With a `+` after the key, its value comes with the gradient of ½(log π_θ − log π_ref)², whose
+ * expectation is the gradient of the KL itself (Schulman, "Approximating KL Divergence").
+ * @throws VERL_REGISTRY_KEY_UNKNOWN
+ */
+export function resolveKlPenalty(key: string): Pick<KlPenalty, "compute"> {
+  if (!key.endsWith("+")) return registries.kl_penalty.resolve(key);
+  const estimator = registries.kl_penalty.resolve(key.slice(0, -1));
+  return {
+    compute: (logProb, refLogProb) =>
+      straightThrough(estimator.compute(logProb, refLogProb), tf.mul(0.5, tf.square(tf.sub(logProb, refLogProb)))),
+  };
+}
+
+/** The first argument's value with the second one's gradient. */
+const straightThrough = tf.customGrad((value: unknown) => ({
+  value: tf.clone(value as tf.Tensor),
+  gradFunc: (dy: tf.Tensor) => [tf.zerosLike(dy), dy],
+})) as (value: tf.Tensor2D, surrogate: tf.Tensor2D) => tf.Tensor2D;
