@@ -58,7 +58,9 @@ function pythonWithTorch() {
   try {
     console.error("Making .venv/bench with PyTorch, once …");
     execFileSync("python3", ["-m", "venv", join(root, ".venv/bench")], { stdio: ["ignore", "ignore", "inherit"] });
-    execFileSync(python, ["-m", "pip", "install", "--quiet", "numpy", "torch"], { stdio: ["ignore", "ignore", "inherit"] });
+    execFileSync(python, ["-m", "pip", "install", "--quiet", "numpy", "torch"], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
     return python;
   } catch (error) {
     console.error(`No PyTorch to compare with: ${error.message}`);
@@ -80,5 +82,11 @@ function printTable(all) {
   ]);
   const table = [["bench", "what", "median", "ratio", "beside"], ...cells];
   const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)));
-  for (const row of table) console.log(row.map((cell, column) => cell.padEnd(widths[column])).join("  ").trimEnd());
+  for (const row of table)
+    console.log(
+      row
+        .map((cell, column) => cell.padEnd(widths[column]))
+        .join("  ")
+        .trimEnd(),
+    );
 }

@@ -31,7 +31,14 @@ describe("the packed package", () => {
     await writeFile(join(project, ".npmrc"), "onnxruntime-node-install=skip\n");
     await run(
       "npm",
-      ["install", "--no-audit", "--no-fund", "--prefer-offline", join(project, pack.filename), "@tensorflow/tfjs@4.22.0"],
+      [
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--prefer-offline",
+        join(project, pack.filename),
+        "@tensorflow/tfjs@4.22.0",
+      ],
       { cwd: project },
     );
   }, 300_000);
@@ -47,8 +54,14 @@ describe("the packed package", () => {
 
   it.each([
     ["import", "import * as verl from 'verl'; console.log(typeof verl.definePlugin)"],
-    ["import the built-ins", "import plugin from 'verl/plugins'; console.log(typeof plugin === 'object' ? 'function' : '')"],
-    ["require", "import { createRequire } from 'node:module'; console.log(typeof createRequire(import.meta.url)('verl').definePlugin)"],
+    [
+      "import the built-ins",
+      "import plugin from 'verl/plugins'; console.log(typeof plugin === 'object' ? 'function' : '')",
+    ],
+    [
+      "require",
+      "import { createRequire } from 'node:module'; console.log(typeof createRequire(import.meta.url)('verl').definePlugin)",
+    ],
   ])("can be used by %s, with an empty stderr", async (_how, source) => {
     const { stdout, stderr } = await node("--input-type=module", "-e", source);
     expect({ stdout: stdout.trim(), stderr }).toEqual({ stdout: "function", stderr: "" });
