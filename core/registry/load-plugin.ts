@@ -31,11 +31,19 @@ export async function loadPlugin(
   specifier: string,
   { configFile, location }: LoadPluginOptions = {},
 ): Promise<LoadedPlugin> {
-  const from = configFile === undefined ? process.cwd() : dirname(configFile);
-  const { name, url } = resolvePlugin(specifier, from, location);
+  try {
+    return await load(specifier, configFile === undefined ? process.cwd() : dirname(configFile));
+  } catch (error) {
+    if (!isVerlError(error) || location === undefined) throw error;
+    const { code, message, hint, cause, details } = error;
+    throw new VerlError(code, message, { hint, cause, details, location: { ...error.location, ...location } });
+  }
+}
+
+async function load(specifier: string, from: string): Promise<LoadedPlugin> {
+  const { name, url } = resolvePlugin(specifier, from);
   const before = registered();
-  const module = await importPlugin(name, url, location);
-  const exported = unwrapDefault(module);
+  const exported = unwrapDefault(await importPlugin(name, url));
   if (isPlugin(exported)) return registerPlugin(exported);
 
   const { plugins } = store();
@@ -52,7 +60,7 @@ export async function loadPlugin(
     `"${specifier}" is not a plugin: its default export is ${kindOf(exported)}.`,
     {
       hint: "A plugin has `export default definePlugin({ … })`, or registers classes or entries when it is imported.",
-      location: { ...location, plugin: name },
+      location: { plugin: name },
     },
   );
 }
@@ -93,11 +101,7 @@ export function registerPlugin(plugin: Plugin): LoadedPlugin {
 /** Plugins of this process, in the order in which they were loaded. */
 export const loadedPlugins = (): LoadedPlugin[] => [...store().plugins.values()];
 
-async function importPlugin(
-  name: string,
-  url: string,
-  location?: ErrorLocation,
-): Promise<Readonly<Record<string, unknown>>> {
+async function importPlugin(name: string, url: string): Promise<Readonly<Record<string, unknown>>> {
   const shared = store();
   const outer = shared.source;
   shared.source = name;
@@ -108,7 +112,7 @@ async function importPlugin(
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new VerlError("VERL_PLUGIN_IMPORT", `The plugin "${name}" could not be imported: ${reason}`, {
       hint: `Try \`node -e 'import("${name}")'\` in the project's folder, or ask the author of ${name}.`,
-      location: { ...location, plugin: name },
+      location: { plugin: name },
       cause,
     });
   } finally {

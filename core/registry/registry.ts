@@ -3,6 +3,7 @@ import { checkEntry, checkSchema } from "./check-entry.ts";
 import type { EntryMeta } from "./entry.ts";
 import { isAlias, isKey, KEY_RULE } from "./key.ts";
 import { kindInfo, type Kind } from "./kinds.ts";
+import { RENAMED } from "./known-keys.ts";
 import { createLogger } from "./logger.ts";
 import { kindStore, store, type Registration } from "./store.ts";
 import { unknownKey } from "./unknown-key.ts";
@@ -13,6 +14,8 @@ export interface RegistrationOptions {
   /** Take the key although another entry holds it. Logged. */
   override?: boolean;
 }
+
+const log = createLogger();
 
 /** Whatever a kind is, its entries live by these rules. */
 export class Registry<E extends EntryMeta = EntryMeta> {
@@ -39,7 +42,7 @@ export class Registry<E extends EntryMeta = EntryMeta> {
 
   /** As `resolve`, with the canonical key and the source. */
   find(key: string, location?: ErrorLocation): Registration<E> {
-    const found = this.lookup(key);
+    const found = this.lookup(key) ?? this.renamed(key);
     if (found === undefined) throw unknownKey(this.kind, key, location);
     return found;
   }
@@ -125,7 +128,7 @@ export class Registry<E extends EntryMeta = EntryMeta> {
     if (replaced !== undefined) {
       for (const [alias, target] of keyOfAlias) if (target === key) keyOfAlias.delete(alias);
       keyOfAlias.delete(key);
-      createLogger().warn(`The ${this.title} "${key}" of ${replaced.source} is overridden by ${source}.`);
+      log.warn(`The ${this.title} "${key}" of ${replaced.source} is overridden by ${source}.`);
     }
     byKey.set(key, { kind: this.kind, key, entry, source, ...(replaced && { overrides: replaced.source }) });
     for (const alias of entry.aliases ?? []) keyOfAlias.set(alias, key);
@@ -133,6 +136,13 @@ export class Registry<E extends EntryMeta = EntryMeta> {
 
   private get title(): string {
     return kindInfo(this.kind).title;
+  }
+
+  private renamed(key: string): Registration<E> | undefined {
+    const now = RENAMED[this.kind]?.[key];
+    const found = now === undefined ? undefined : this.lookup(now);
+    if (found !== undefined) log.warnOnce(`${this.kind}/${key}`, `The ${this.title} "${key}" is called "${now}" now.`);
+    return found;
   }
 
   private lookup(key: string): Registration<E> | undefined {

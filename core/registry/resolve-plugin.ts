@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, extname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { VerlError, type ErrorLocation } from "../errors/index.ts";
+import { VerlError } from "../errors/index.ts";
 
 /** What `import()` takes for a plugin. */
 export interface ResolvedPlugin {
@@ -41,8 +41,8 @@ const isPath = (specifier: string): boolean =>
  * @param from The directory of the config file.
  * @throws VERL_PLUGIN_NOT_FOUND
  */
-export function resolvePlugin(specifier: string, from: string, location?: ErrorLocation): ResolvedPlugin {
-  if (isPath(specifier)) return resolveFile(specifier, from, location);
+export function resolvePlugin(specifier: string, from: string): ResolvedPlugin {
+  if (isPath(specifier)) return resolveFile(specifier, from);
   const name = packageName(specifier);
   if (name === "verl" || name.startsWith("verl/")) return { name, url: name };
   for (const directory of new Set([from, process.cwd()])) {
@@ -58,13 +58,13 @@ export function resolvePlugin(specifier: string, from: string, location?: ErrorL
       hint: bare
         ? `There is a package "${specifier}"; if it is the plugin, write "module:${specifier}".`
         : `Run \`npm install ${name}\`, or write the path of a file: "./${specifier}.ts".`,
-      location: { path: "plugins", ...location },
+      location: { path: "plugins" },
       details: { specifier, package: name },
     },
   );
 }
 
-function resolveFile(specifier: string, from: string, location?: ErrorLocation): ResolvedPlugin {
+function resolveFile(specifier: string, from: string): ResolvedPlugin {
   const path = specifier.startsWith("file:") ? fileURLToPath(specifier) : resolve(from, specifier);
   if (existsSync(path) && extname(path) !== "") return { name: specifier, url: pathToFileURL(path).href };
   const meant = [".ts", ".js", "/index.ts", "/index.js"].find((ending) => existsSync(path + ending));
@@ -72,7 +72,7 @@ function resolveFile(specifier: string, from: string, location?: ErrorLocation):
     hint: meant
       ? `Did you mean "${specifier}${meant}"?`
       : `Paths in \`plugins:\` start from the folder of the config file.`,
-    location: { path: "plugins", ...location },
+    location: { path: "plugins" },
     details: { specifier, path },
   });
 }

@@ -1,15 +1,18 @@
 import { VerlError, type ErrorLocation } from "../errors/index.ts";
 import { kindInfo, KIND_NAMES, type Kind } from "./kinds.ts";
-import { ECOSYSTEM, RENAMED } from "./known-keys.ts";
+import { ECOSYSTEM } from "./known-keys.ts";
 import { nearest, quotedAlternatives } from "./nearest.ts";
 import { kindStore } from "./store.ts";
 
 const LISTED = 20;
 
-/** What to do about a key that nothing is registered under: the first rung of the ladder that holds, then what there is. */
+/**
+ * What to do about a key that nothing goes by: the first rung of the ladder that holds (another kind's key, a near one, a package), then
+ * what there is.
+ */
 export function unknownKey(kind: Kind, key: string, location?: ErrorLocation): VerlError {
   const { title, selectedBy } = kindInfo(kind);
-  const suggestion = renamed(kind, key) ?? otherKind(kind, key) ?? near(kind, key) ?? installable(kind, key);
+  const suggestion = otherKind(kind, key) ?? near(kind, key) ?? installable(kind, key);
   return new VerlError("VERL_REGISTRY_KEY_UNKNOWN", `No ${title} is registered as "${key}".`, {
     hint: [suggestion?.text, available(kind)].filter(Boolean).join("\n"),
     location: { path: selectedBy, ...location },
@@ -24,11 +27,6 @@ interface Suggestion {
 }
 
 const keysOf = (kind: Kind): string[] => [...kindStore(kind).byKey.keys()].sort();
-
-function renamed(kind: Kind, key: string): Suggestion | undefined {
-  const now = RENAMED[kind]?.[key];
-  return now === undefined ? undefined : { text: `It was renamed: write "${now}".`, names: [now] };
-}
 
 function otherKind(kind: Kind, key: string): Suggestion | undefined {
   for (const other of KIND_NAMES) {

@@ -106,6 +106,16 @@ describe("a plugin is found", () => {
 });
 
 describe("checks", () => {
+  it("point at the config that names the plugin, whichever fails", async () => {
+    write(
+      "late.js",
+      `import { definePlugin } from "verl"; export default definePlugin({ name: "late", version: "1", verl: "^9", provides: [] });`,
+    );
+    const location = { file: "run.yaml", line: 3, column: 5, path: "plugins.0" };
+    const error = await failure(() => loadPlugin("./late.js", { configFile, location }));
+    expect(error).toMatchObject({ code: "VERL_PLUGIN_API_MISMATCH", location: { ...location, plugin: "late" } });
+  });
+
   it("an import that throws: names the plugin and keeps the cause", async () => {
     write("throws.js", `throw new TypeError("no GPU here");`);
     const error = await failure(() => loadPlugin("./throws.js", { configFile }));

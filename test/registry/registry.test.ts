@@ -1,11 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { freezeRegistries, registerAdvEst, registries } from "../../core/registry/index.ts";
+import { ECOSYSTEM, RENAMED } from "../../core/registry/known-keys.ts";
 import { Registry } from "../../core/registry/registry.ts";
 import { clearRegistries, estimator, failure, loss } from "./helpers.ts";
 
 const { adv_estimator: advantages, policy_loss: losses } = registries;
 
+const undo: (() => void)[] = [];
+
+/** Adds to a table of known keys until the test ends. */
+function withRow(table: object, row: object): void {
+  Object.assign(table, row);
+  undo.push(() => Object.keys(row).forEach((kind) => Reflect.deleteProperty(table, kind)));
+}
+
 beforeEach(clearRegistries);
+afterEach(() => undo.splice(0).forEach((reset) => reset()));
 afterEach(() => void jest.restoreAllMocks());
 
 describe("registering", () => {
@@ -154,6 +164,22 @@ describe("an unknown key", () => {
     expect(error.hint).toContain(
       '"grpo" is an advantage estimator, not a policy loss. Did you mean `algorithm.adv_estimator: grpo`?',
     );
+  });
+
+  it("is explained by the package that brings it", async () => {
+    registerAdvEst("grpo", estimator());
+    withRow(ECOSYSTEM, { adv_estimator: { dapper: "verl-plugin-dapper" } });
+    const { hint } = await failure(() => advantages.resolve("dapper"));
+    expect(hint).toContain("run `npm install verl-plugin-dapper` and add `verl-plugin-dapper` to `plugins:`");
+  });
+
+  it("is used with a warning if it was renamed", () => {
+    const written = jest.spyOn(process.stderr, "write").mockReturnValue(true);
+    const entry = estimator();
+    registerAdvEst("now", entry);
+    withRow(RENAMED, { adv_estimator: { once: "now" } });
+    expect([advantages.resolve("once"), advantages.resolve("once")]).toEqual([entry, entry]);
+    expect(written.mock.calls).toEqual([['warning: The advantage estimator "once" is called "now" now.\n']]);
   });
 
   it("lists twenty keys at most", async () => {
