@@ -1,8 +1,8 @@
 import type { PolicyLossConfig } from "../algorithm/policy-loss.ts";
+import { resolveKlPenalty } from "../algorithm/straight-through.ts";
 import type { PpoConfig } from "../config/index.ts";
 import { registries, resolveOptions } from "../registry/index.ts";
 import type { ActorLossParts } from "./actor-loss.ts";
-import { resolveKlPenalty } from "./kl-estimator.ts";
 
 /** The actor's loss as the config chooses it. @throws VERL_REGISTRY_KEY_UNKNOWN, VERL_OPTIONS_INVALID */
 export function actorLossParts({ actor_rollout_ref: { actor } }: PpoConfig): ActorLossParts {

@@ -1,9 +1,9 @@
 import * as tf from "@tensorflow/tfjs";
+import { createAggregate } from "../algorithm/aggregate.ts";
 import type { KlPenalty } from "../algorithm/kl-penalty.ts";
 import type { LossDenominators } from "../algorithm/loss-agg.ts";
 import type { PolicyLoss, PolicyLossConfig } from "../algorithm/policy-loss.ts";
 import type { LossInputs, TokenLoss } from "../engine/training-engine.ts";
-import { createAggregate } from "./loss-aggregate.ts";
 
 /** The parts of the actor's loss, chosen once a run. */
 export interface ActorLossParts {

@@ -1,5 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import type { AdvantageConfig, AdvantageEstimator } from "../algorithm/advantage-estimator.ts";
+import { applyKlPenalty } from "../algorithm/kl-in-reward.ts";
 import type { KlPenalty } from "../algorithm/kl-penalty.ts";
 import { DataProto } from "../batch/data-proto.ts";
 import { NdArray } from "../batch/nd-array.ts";
@@ -11,35 +12,18 @@ export function rewardsFromScores(batch: DataProto): DataProto {
 }
 
 /**
- * The batch with `token_level_rewards` = scores − coefficient · KL(old ‖ ref) on response tokens.
- * @returns also the step's KL: the mean over rows of each row's mean over its tokens; rows without tokens are left out.
+ * The batch with `token_level_rewards` = scores − β · KL(old ‖ ref) on response tokens.
+ * @returns also the step's mean KL a token.
  */
 export async function rewardsWithKl(
   batch: DataProto,
   penalty: Pick<KlPenalty, "compute">,
-  coefficient: number,
+  beta: number,
 ): Promise<{ batch: DataProto; kl: number }> {
   const scores = batch.tensor("token_level_scores", "float32");
-  const mask = batch.tensor("response_mask").data;
-  const kl = await perTokenKl(batch, penalty);
-  const [rows = 0, width = 0] = scores.shape;
-  const rewards = scores.data.slice();
-  const rowMeans: number[] = [];
-  for (let row = 0; row < rows; row++) {
-    let [sum, tokens] = [0, 0];
-    for (let at = row * width; at < (row + 1) * width; at++) {
-      if (mask[at] === 0) continue;
-      rewards[at] = rewards[at]! - coefficient * kl[at]!;
-      sum += kl[at]!;
-      tokens++;
-    }
-    if (tokens > 0) rowMeans.push(sum / tokens);
-  }
-  const token_level_rewards = new NdArray("float32", scores.shape, rewards);
-  return {
-    batch: batch.union(DataProto.fromSingleDict({ token_level_rewards })),
-    kl: rowMeans.length > 0 ? rowMeans.reduce((sum, mean) => sum + mean, 0) / rowMeans.length : 0,
-  };
+  const perToken = await perTokenKl(batch, penalty);
+  const { token_level_rewards, kl } = applyKlPenalty(scores, perToken, batch.tensor("response_mask"), beta);
+  return { batch: batch.union(DataProto.fromSingleDict({ token_level_rewards })), kl };
 }
 
 async function perTokenKl(batch: DataProto, penalty: Pick<KlPenalty, "compute">): Promise<Float32Array> {

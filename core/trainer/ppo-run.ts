@@ -1,5 +1,7 @@
 import type { AdvantageConfig, AdvantageEstimator } from "../algorithm/advantage-estimator.ts";
+import { createKlController, type KlController } from "../algorithm/kl-controller.ts";
 import type { KlPenalty } from "../algorithm/kl-penalty.ts";
+import { resolveKlPenalty } from "../algorithm/straight-through.ts";
 import type { DataProto } from "../batch/data-proto.ts";
 import { batchPlan } from "../config/batch-plan.ts";
 import type { PpoConfig } from "../config/index.ts";
@@ -26,10 +28,8 @@ import { activateBackend } from "../tensor/backend.ts";
 import { createRng, type Rng } from "../tensor/rng.ts";
 import { actorLossParts } from "./actor-loss-parts.ts";
 import { StepMetrics } from "./metrics/step-metrics.ts";
-import { resolveKlPenalty } from "./kl-estimator.ts";
 import { checkRun } from "./ppo-checks.ts";
 import { checkFields, usesReference } from "./ppo-fields.ts";
-import { KlControl } from "./ppo-kl-control.ts";
 import { RolloutLog } from "./rollout-log/index.ts";
 import { RunConsole } from "./run-console.ts";
 import type { TrainerOptions } from "./run-options.ts";
@@ -76,7 +76,7 @@ export interface PpoRun {
   readonly reward: GroupOf<RewardWorker>;
   readonly estimator: AdvantageEstimator;
   readonly advantageConfig: AdvantageConfig;
-  readonly klInReward: { penalty: Pick<KlPenalty, "compute">; control: KlControl } | undefined;
+  readonly klInReward: { penalty: Pick<KlPenalty, "compute">; control: KlController } | undefined;
   /** Batch fields that the actor's loss asks for beyond the usual ones. */
   readonly lossFields: readonly string[];
   readonly stop: AbortSignal;
@@ -145,7 +145,7 @@ export async function createPpoRun(config: PpoConfig, options: TrainerOptions = 
     estimator: registries.adv_estimator.resolve(algorithm.adv_estimator),
     advantageConfig: { ...algorithm, adv_kwargs },
     klInReward: algorithm.use_kl_in_reward
-      ? { penalty: resolveKlPenalty(algorithm.kl_penalty), control: new KlControl(algorithm.kl_ctrl) }
+      ? { penalty: resolveKlPenalty(algorithm.kl_penalty), control: createKlController(algorithm.kl_ctrl) }
       : undefined,
     lossFields: extraFields,
     stop,

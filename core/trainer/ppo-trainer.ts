@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { createKlController } from "../algorithm/kl-controller.ts";
 import type { DataProto } from "../batch/data-proto.ts";
 import type { PpoConfig } from "../config/index.ts";
 import type { LoaderState } from "../data/loader.ts";
@@ -147,14 +148,16 @@ export class PpoTrainer {
 
   /** @returns steps done before. */
   private async resume(): Promise<number> {
-    const { record, policy, critic, loader, klInReward } = this.run;
+    const { record, policy, critic, loader, klInReward, config } = this.run;
     const checkpoint = await record.restore();
     if (!checkpoint) return 0;
     const { engines, loader: position, extra } = checkpoint.parts;
     await policy.loadState(engines["actor"]!);
     if (critic && engines["critic"]) await critic.loadState(engines["critic"]);
     loader.loadState(position as LoaderState);
-    if (klInReward) klInReward.control.value = (extra as PpoExtra).klCoefficient ?? klInReward.control.value;
+    if (klInReward) {
+      klInReward.control = createKlController(config.algorithm.kl_ctrl, (extra as PpoExtra).klCoefficient);
+    }
     return checkpoint.step;
   }
 

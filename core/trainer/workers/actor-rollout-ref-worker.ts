@@ -1,4 +1,5 @@
 import { LoopRunner } from "../../agent/loop-runner.ts";
+import { countDenominators } from "../../algorithm/aggregate.ts";
 import { DataProto } from "../../batch/data-proto.ts";
 import { batchPlan } from "../../config/batch-plan.ts";
 import type { PpoConfig } from "../../config/index.ts";
@@ -13,7 +14,6 @@ import { actorLoss, actorLossFields, type ActorLossParts } from "../actor-loss.t
 import { actorLossParts } from "../actor-loss-parts.ts";
 import { trainOnBatch, type UpdatePlan } from "../actor-update.ts";
 import { forwardInParts, type EngineOutput } from "../forward-in-parts.ts";
-import { countDenominators } from "../loss-aggregate.ts";
 import { microBatchSize } from "../micro-batches.ts";
 import { actorRole, referenceRole, rolloutRole, type TrainingLength } from "../role-configs.ts";
 import { ModelWorker } from "./model-worker.ts";

@@ -13,16 +13,25 @@ function align(names) {
   return { steps, columns };
 }
 
-/** Exponential average, without the pull of its start. */
+/** Average under weights that fall off exponentially to both sides, so that nothing lags. */
 function smooth(values) {
-  let sum = 0;
-  let weight = 0;
-  return values.map((value) => {
-    if (value === null || value === undefined) return value;
-    sum = smoothing * sum + value;
-    weight = smoothing * weight + 1;
-    return sum / weight;
-  });
+  const sums = values.map(() => [0, 0]);
+  const sweep = (indices) => {
+    let sum = 0;
+    let weight = 0;
+    for (const i of indices) {
+      const known = values[i] !== null && values[i] !== undefined;
+      sums[i][0] += smoothing * sum;
+      sums[i][1] += smoothing * weight;
+      sum = smoothing * sum + (known ? values[i] : 0);
+      weight = smoothing * weight + (known ? 1 : 0);
+    }
+  };
+  sweep(values.keys());
+  sweep([...values.keys()].reverse());
+  return values.map((value, i) =>
+    value === null || value === undefined ? value : (sums[i][0] + value) / (sums[i][1] + 1),
+  );
 }
 
 /** A panel with one chart. `metrics` is a list of { name, label }. */

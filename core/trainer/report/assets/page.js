@@ -49,7 +49,8 @@ function showFirstCharts() {
 }
 
 function showPhases() {
-  if (data.phases.length === 0) return;
+  // One phase alone tells nothing.
+  if (data.phases.length < 2) return;
   byId("time").hidden = false;
   const total = data.phases.reduce((sum, { seconds }) => sum + seconds, 0);
   const colors = seriesColors();
