@@ -218,6 +218,10 @@ export const ERROR_CODES = {
     when: "The configured tensor backend, or every one, cannot run on this machine.",
   },
   VERL_TENSOR_DTYPE: { blame: "plugin", when: "A tensor has a dtype that the tensor backend cannot hold." },
+  VERL_TENSOR_GRAPH: {
+    blame: "plugin",
+    when: "A recorded graph does not compile or fails while it runs, for example on an index out of range.",
+  },
   VERL_TRAIN_NEEDS_GROUPS: {
     blame: "user",
     when: "An advantage estimator that compares the answers to a prompt meets `rollout.n: 1`.",
@@ -225,10 +229,6 @@ export const ERROR_CODES = {
   VERL_TRAIN_UNAVAILABLE: {
     blame: "user",
     when: "The config asks for a part of training that this version does not have.",
-  },
-  VERL_TENSOR_GRAPH: {
-    blame: "plugin",
-    when: "A recorded graph does not compile or fails while it runs, for example on an index out of range.",
   },
   VERL_VALIDATION_INFOS: {
     blame: "host",

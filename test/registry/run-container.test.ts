@@ -128,7 +128,7 @@ describe("a run's container", () => {
     const error = await failure(() => createRunContainer({ [CONFIG]: {} }).create("tool_parser", "full"));
     expect(error.code).toBe("VERL_INJECT_UNRESOLVED");
     expect(error.message).toBe(
-      'Parameter 1 of the constructor of Full (tool parser "full" of this program) asks for LOGGER, which this run does not have.',
+      'Parameter 1 of the constructor of Full asks for LOGGER, which this run does not have, for the tool parser "full" of this program.',
     );
   });
 
@@ -149,6 +149,24 @@ describe("a run's container", () => {
     const error = await failure(() => createRunContainer().create("tool_parser", "bare"));
     expect(error.code).toBe("VERL_INJECT_UNRESOLVED");
     expect(error.message).toContain("has no `@inject(TOKEN)`");
+  });
+
+  it("tells of helpers that ask for each other", async () => {
+    class First {
+      constructor(readonly second: unknown) {}
+    }
+    class Second {
+      constructor(@inject(First) readonly first: First) {}
+    }
+    inject(Second)(First, undefined, 0);
+    class Wants extends Quiet {
+      constructor(@inject(First) readonly first: First) {
+        super();
+      }
+    }
+    registries.tool_parser.register("wants", { description: "x", create: Wants });
+    const error = await failure(() => createRunContainer().create("tool_parser", "wants"));
+    expect(error.message).toContain("which asks for it in turn: First → Second → First");
   });
 
   it("keeps what a constructor throws as the cause, and its own errors as they are", async () => {
