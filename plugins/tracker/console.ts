@@ -39,5 +39,6 @@ export function consoleLine(metrics: Readonly<Record<string, number>>, step: num
     names.filter((name) => name === wanted || (wanted.endsWith("/") && name.startsWith(wanted))),
   );
   const parts = (shown.length > 0 ? shown : names).map((name) => `${name}:${Number(metrics[name]!.toPrecision(4))}`);
-  return [`step:${step}`, ...parts].join(" - ");
+  // Names may come from a dataset; what steers a terminal is not for its lines.
+  return [`step:${step}`, ...parts].join(" - ").replace(/\p{Cc}/gu, "?");
 }

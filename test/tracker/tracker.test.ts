@@ -63,6 +63,10 @@ describe("console", () => {
     expect(consoleLine({ "my/x": 1e-9, "my/y": 12345678 }, 1)).toBe("step:1 - my/x:1e-9 - my/y:12350000");
   });
 
+  it("lets no name steer the terminal", () => {
+    expect(consoleLine({ "val-core/\x1b[2J\n\u009b/acc/mean@1": 1 }, 1)).toBe("step:1 - val-core/?[2J??/acc/mean@1:1");
+  });
+
   it("is quiet on a terminal but for validation results", () => {
     const isTTY = Object.getOwnPropertyDescriptor(process.stdout, "isTTY");
     const write = jest.spyOn(process.stdout, "write").mockReturnValue(true);

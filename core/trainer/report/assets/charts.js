@@ -82,7 +82,9 @@ function plot(place, metrics, height) {
       width: 2,
       spanGaps: true,
       points: { show: points <= 40, size: 5, fill: color },
-      value: (_, value) => (value === null || value === undefined ? "–" : number(value)),
+      // The value itself, not its smoothed neighbour.
+      value: (_, __, ___, i) =>
+        columns[index][i] === null || columns[index][i] === undefined ? "–" : number(columns[index][i]),
     });
     values.push(noisy ? smooth(columns[index]) : columns[index]);
   });
