@@ -3,6 +3,7 @@ import { createAggregate } from "../algorithm/aggregate.ts";
 import type { KlPenalty } from "../algorithm/kl-penalty.ts";
 import type { LossDenominators } from "../algorithm/loss-agg.ts";
 import type { PolicyLoss, PolicyLossConfig } from "../algorithm/policy-loss.ts";
+import { selectUnmasked } from "../algorithm/select-unmasked.ts";
 import type { LossInputs, TokenLoss } from "../engine/training-engine.ts";
 
 /** The parts of the actor's loss, chosen once a run. */
@@ -59,7 +60,9 @@ export function actorLoss(parts: ActorLossParts, fields: readonly string[], deno
         if (entropyCoeff !== 0) loss = tf.sub(loss, tf.mul(bonus, entropyCoeff));
       }
       if (kl) {
-        const penalty = agg(kl.penalty.compute(log_probs, received.ref_log_prob as tf.Tensor2D));
+        // Selected before the estimator, whose gradient at NaN behind the mask would be NaN.
+        const inert = (x: tf.Tensor2D): tf.Tensor2D => selectUnmasked(x, agg.mask);
+        const penalty = agg(kl.penalty.compute(inert(log_probs), inert(received.ref_log_prob as tf.Tensor2D)));
         metrics["actor/kl_loss"] = penalty;
         loss = tf.add(loss, tf.mul(penalty, kl.coef));
       }
