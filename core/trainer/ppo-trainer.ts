@@ -184,6 +184,6 @@ export class PpoTrainer {
 
   private async dispose(): Promise<void> {
     const { policy, reference, critic, reward } = this.run;
-    await Promise.all([policy, reference, critic, reward].map((group) => group?.dispose()));
+    for (const group of [reward, critic, reference, policy]) await group?.dispose();
   }
 }

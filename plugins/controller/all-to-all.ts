@@ -9,7 +9,7 @@ export const allToAll: DispatchMode = {
   dispatch({ worldSize }, args) {
     const laidOut =
       args.length > 0 && args.every((arg): arg is unknown[] => Array.isArray(arg) && arg.length === worldSize);
-    return Array.from({ length: worldSize }, (_, rank) => (laidOut ? args.map((arg) => arg[rank] as unknown) : args));
+    return Array.from({ length: worldSize }, (_, rank) => (laidOut ? args.map((arg) => arg[rank]) : args));
   },
   collect: (_target, outputs) => outputs,
 };

@@ -22,38 +22,35 @@ class Probe extends Worker {
   }
 
   @register({ dispatchMode: "ONE_TO_ALL" })
-  async where(word: string): Promise<string> {
-    return `${word} ${this.rank}/${this.worldSize} x${this.factor}`;
+  where(word: string): Promise<string> {
+    return Promise.resolve(`${word} ${this.rank}/${this.worldSize} x${this.factor}`);
   }
 
   @register({ dispatchMode: "DP_COMPUTE_PROTO" })
-  async scale(batch: DataProto, by: { offset: number }): Promise<DataProto> {
+  scale(batch: DataProto, by: { offset: number }): Promise<DataProto> {
     const ids = batch.batch.get("ids") as NdArray<"int32">;
     const data = ids.data.map((value) => value * this.factor + by.offset);
-    return DataProto.fromSingleDict({
-      ids: new NdArray("int32", ids.shape, data),
-      rank: NdArray.zeros("int32", [batch.length]),
-    });
+    return Promise.resolve(DataProto.fromSingleDict({ ids: new NdArray("int32", ids.shape, data) }));
   }
 
   @register({ dispatchMode: "DP_COMPUTE" })
-  async take(one: number[]): Promise<unknown> {
-    return [this.rank, one];
+  take(one: number[]): Promise<unknown> {
+    return Promise.resolve([this.rank, one]);
   }
 
   @register()
-  async plain(value: unknown): Promise<unknown> {
-    return value;
+  plain(value: unknown): Promise<unknown> {
+    return Promise.resolve(value);
   }
 
   @register({ dispatchMode: "RANK_ZERO" })
-  async first(): Promise<number> {
-    return this.rank;
+  first(): Promise<number> {
+    return Promise.resolve(this.rank);
   }
 
   @register({ dispatchMode: "ONE_TO_ALL", executeMode: "RANK_ZERO" })
-  async alone(): Promise<number> {
-    return this.rank;
+  alone(): Promise<number> {
+    return Promise.resolve(this.rank);
   }
 
   @register({ dispatchMode: "ONE_TO_ALL" })
@@ -81,13 +78,13 @@ class Probe extends Worker {
 }
 
 class Loud extends Probe {
-  override async where(word: string): Promise<string> {
+  override where(word: string): Promise<string> {
     return super.where(word.toUpperCase());
   }
 
   @register({ dispatchMode: "RANK_ZERO" })
-  override async plain(value: unknown): Promise<unknown> {
-    return [value];
+  override plain(value: unknown): Promise<unknown> {
+    return Promise.resolve([value]);
   }
 }
 

@@ -101,7 +101,7 @@ describe("an SFT run", () => {
 
 describe("sftLoss", () => {
   it("averages over the trained tokens of the step, and nothing behind the mask counts", () => {
-    const { compute } = sftLoss(3);
+    const loss = sftLoss(3);
     const log_probs = tf.tensor2d([
       [-1, NaN],
       [-2, -4],
@@ -110,8 +110,8 @@ describe("sftLoss", () => {
       [1, 0],
       [1, 0],
     ]);
-    expect(compute({ log_probs, fields: { response_mask } }).loss.arraySync()).toBeCloseTo(1);
-    const gradient = tf.grad((x) => compute({ log_probs: x as tf.Tensor2D, fields: { response_mask } }).loss)(
+    expect(loss.compute({ log_probs, fields: { response_mask } }).loss.arraySync()).toBeCloseTo(1);
+    const gradient = tf.grad((x) => loss.compute({ log_probs: x as tf.Tensor2D, fields: { response_mask } }).loss)(
       log_probs,
     );
     expect(Array.from(gradient.dataSync())).toEqual([-1 / 3, 0, -1 / 3, 0].map(Math.fround));
