@@ -12,6 +12,8 @@ export function processContext(): CliContext {
     stderr.write(`The output could not be written: ${error.message}\n`);
     process.exit(1);
   });
+  // Nobody reads the progress any more (`verl train 2>&1 | head`): the run goes on all the same.
+  stderr.on("error", () => undefined);
   return {
     print: (text) => void stdout.write(`${text}\n`),
     status: (text) => void stderr.write(text),

@@ -173,7 +173,7 @@ describe("Progress elsewhere", () => {
       "step 3/10, eta 1:03, reward 0.3\n",
       "step 6/10, eta 0:36, reward 0.6\n",
       "step 9/10, eta 0:09, reward 0.9\n",
-      "step 10/10, eta 0:00, reward 1\n",
+      "step 10/10, reward 1\n",
     ]);
   });
 

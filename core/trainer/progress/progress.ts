@@ -139,8 +139,8 @@ export class Progress {
 
   /** The state with the time left as of now. */
   #timed(): ProgressState {
-    if (this.#stepTimes.length === 0) return this.#state;
-    const left = Math.max(0, this.#state.total - this.#state.step);
+    const left = this.#state.total - this.#state.step;
+    if (this.#stepTimes.length === 0 || left <= 0) return this.#state;
     const elapsed = (this.#now() - this.#stepStart) / 1000;
     return { ...this.#state, etaSeconds: Math.max(0, left * median(this.#stepTimes) - elapsed) };
   }
