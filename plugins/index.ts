@@ -1,8 +1,12 @@
 import { definePlugin, VERSION } from "verl";
+import { advantageEstimators } from "./advantage/index.ts";
 import { agentLoops } from "./agent-loop/index.ts";
 import { dispatchModes } from "./controller/index.ts";
 import { datasets } from "./dataset/index.ts";
 import { engines } from "./engine/index.ts";
+import { klPenalties } from "./kl/index.ts";
+import { lossAggs } from "./loss-agg/index.ts";
+import { policyLosses } from "./policy-loss/index.ts";
 import { rewardManagers } from "./reward-manager/index.ts";
 import { rollouts } from "./rollout/index.ts";
 import { tensorBackends } from "./tensor-backend/index.ts";
@@ -14,10 +18,14 @@ export default definePlugin({
   version: VERSION,
   verl: VERSION,
   provides: [
+    ...advantageEstimators,
     ...agentLoops,
     ...datasets,
     ...dispatchModes,
     ...engines,
+    ...klPenalties,
+    ...lossAggs,
+    ...policyLosses,
     ...rewardManagers,
     ...rollouts,
     ...tensorBackends,
