@@ -2,7 +2,7 @@ import { isVerlError } from "../errors/index.ts";
 import { kindInfo, KIND_NAMES, registries, resolveOptions, type Kind, type OptionProblem } from "../registry/index.ts";
 import type { LoadedConfig } from "./load.ts";
 import { problemsError, type Problem } from "./problem.ts";
-import type { SchemaName } from "./schema/index.ts";
+import type { PpoConfig, SchemaName } from "./schema/index.ts";
 import { fromValue, getAt, parsePath, setAt, toValue, type MapNode, type Node } from "./tree.ts";
 import type { Note } from "./validate.ts";
 import { VERL_LOSS_OPTIONS } from "./verl-keys.ts";
@@ -22,6 +22,13 @@ const FURTHER: Readonly<Record<SchemaName, readonly Selector[]>> = {
     { kind: "loss_agg", path: "critic.loss_agg_mode" },
   ],
   sft: [{ kind: "engine", path: "engine.strategy" }],
+};
+
+/** Keys that are read only when something else is on; a default among them that is not read may name what is not there. */
+const READ_WHEN: Readonly<Record<string, (config: PpoConfig) => boolean>> = {
+  "algorithm.kl_penalty": ({ algorithm }) => algorithm.use_kl_in_reward,
+  "actor_rollout_ref.actor.kl_loss_type": ({ actor_rollout_ref: policy }) => policy.actor.use_kl_loss,
+  "actor_rollout_ref.rollout.multi_turn.format": ({ actor_rollout_ref: policy }) => policy.rollout.multi_turn.enable,
 };
 
 /** verl's own engines and trackers, which a pasted command line names, and what runs in their place; null: nothing. */
@@ -79,8 +86,7 @@ export function checkSelections<S extends SchemaName>(
   function select({ kind, optionsAt }: Selector, key: string, at: string): string[] {
     const location = loaded.originOf(at);
     const written = location.file !== undefined || location.override !== undefined;
-    // A default that nobody wrote and that nothing can hold yet is the business of whoever needs it.
-    if (!written && registries[kind].keys().length === 0) return [key];
+    if (!written && (registries[kind].keys().length === 0 || !isRead(at))) return [key];
     const standIn = STAND_INS[kind];
     if (standIn?.keys.includes(key) && !registries[kind].has(key)) {
       const instead = standIn.by === null ? "it is left out" : `\`${standIn.by}\` is used instead`;
@@ -98,6 +104,10 @@ export function checkSelections<S extends SchemaName>(
       problems.push(...problemsOf(error));
     }
     return [key];
+  }
+
+  function isRead(at: string): boolean {
+    return loaded.schema === "sft" || (READ_WHEN[at]?.(loaded.config as PpoConfig) ?? true);
   }
 
   function optionsOf(optionsAt: string, kind: Kind, key: string): Record<string, unknown> {

@@ -1,0 +1,70 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { parse } from "yaml";
+import { cli } from "./helpers.ts";
+
+const cwd = mkdtempSync(join(tmpdir(), "verl-cli-config-"));
+writeFileSync(join(cwd, "run.yaml"), "trainer:\n  seed: 5\n  totl_epochs: 3\n");
+writeFileSync(join(cwd, "good.yaml"), "trainer:\n  seed: 5\n");
+afterAll(() => rmSync(cwd, { recursive: true }));
+
+describe("verl config", () => {
+  it("prints the whole config as YAML or JSON, from a file and overrides", async () => {
+    const yaml = await cli(["config", "print", "good.yaml", "data.train_batch_size=512"], { cwd });
+    expect(yaml).toMatchObject({ code: 0, stderr: "" });
+    expect(parse(yaml.stdout)).toMatchObject({ trainer: { seed: 5 }, data: { train_batch_size: 512 } });
+    const json = await cli(["config", "print", "--json", "--config-path", ".", "--config-name", "good", "~data.seed"], {
+      cwd,
+    });
+    expect(JSON.parse(json.stdout)).toMatchObject({ trainer: { seed: 5 } });
+  });
+
+  it("prints origins", async () => {
+    const { stdout } = await cli(["config", "print", "-c", "good.yaml", "--origin", "+algorithm.adv_kwargs.x=1"], {
+      cwd,
+    });
+    expect(stdout).toMatch(/^trainer\.seed: 5 +# good\.yaml:2:9$/m);
+    expect(stdout).toMatch(/^algorithm\.adv_kwargs\.x: 1 +# override \+algorithm\.adv_kwargs\.x=1$/m);
+  });
+
+  it("ends with code 2 and every problem on stderr", async () => {
+    const { code, stdout, stderr } = await cli(["config", "validate", "run.yaml", "algorithm.adv_estimater=grpo"], {
+      cwd,
+    });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain("run.yaml:3:3  trainer.totl_epochs");
+    expect(stderr).toContain("Did you mean `trainer.total_epochs`?");
+    expect(stderr).toContain("Did you mean `algorithm.adv_estimator`?");
+  });
+
+  it("explains an SFT config", async () => {
+    const { code, stdout } = await cli(["config", "explain", "--sft", "good.yaml", "data.train_batch_size=64"], {
+      cwd,
+    });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^accumulation steps +16 /m);
+    const json = await cli(["config", "explain", "--sft", "--json", "model.use_shm=true"], { cwd });
+    expect(JSON.parse(json.stdout)).toMatchObject({ notes: [{ location: { override: "model.use_shm=true" } }] });
+  });
+
+  it("prints the commented defaults", async () => {
+    const { stdout } = await cli(["config", "defaults", "--sft"], { cwd });
+    expect(stdout).toBe(readFileSync(new URL("../../core/config/sft_trainer.yaml", import.meta.url), "utf8"));
+  });
+});
+
+describe("verl schema", () => {
+  it("prints the JSON Schema or writes it to a file", async () => {
+    const { code, stdout } = await cli(["schema"], { cwd });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      $schema: "http://json-schema.org/draft-07/schema#",
+      properties: { trainer: {} },
+    });
+    const written = await cli(["schema", "--sft", "--out", "sft.schema.json"], { cwd });
+    expect(written.stderr).toContain("# yaml-language-server: $schema=sft.schema.json");
+    expect(JSON.parse(readFileSync(join(cwd, "sft.schema.json"), "utf8"))).toMatchObject({ title: "verl sft" });
+  });
+});

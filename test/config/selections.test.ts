@@ -1,0 +1,128 @@
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { configJsonSchema } from "../../core/config/json-schema.ts";
+import { loadRunConfig } from "../../core/config/run-config.ts";
+import { validateSelections } from "../../core/config/selections.ts";
+import { isVerlError } from "../../core/errors/index.ts";
+import { loadPlugins, registries, type EntryMeta, type Kind } from "../../core/registry/index.ts";
+import { load, problemsOf } from "./support.ts";
+
+const option = (rule: object) => ({
+  type: "object",
+  additionalProperties: false,
+  properties: { strength: { description: "How much.", ...rule } },
+});
+
+/** Entries that no run could use, with what the config has to know of them. */
+function register(kind: Kind, key: string, optionsSchema?: object): void {
+  const entry = {
+    description: `The ${key} of this test.`,
+    optionsSchema,
+    compute: () => undefined,
+    create: class {},
+  } as unknown as EntryMeta;
+  (registries[kind] as { register(key: string, entry: EntryMeta): void }).register(key, entry);
+}
+
+beforeAll(async () => {
+  await loadPlugins([]);
+  register("adv_estimator", "config_test_grpo", option({ type: "number", minimum: 0, default: 1 }));
+  register("adv_estimator", "config_test_plain");
+  register("policy_loss", "config_test_loss", option({ enum: ["low", "high"], default: "low" }));
+  register("policy_loss", "config_test_other", {
+    ...option({}),
+    properties: { others_own: { type: "number", default: 1, description: "Of the other." } },
+  });
+  register("kl_penalty", "config_test_kl");
+});
+
+const ADV = "algorithm.adv_estimator";
+const LOSS = "actor_rollout_ref.actor.policy_loss";
+const chosen = [`${ADV}=config_test_grpo`, `${LOSS}.loss_mode=config_test_loss`];
+
+describe("validateSelections", () => {
+  it("accepts registered keys with valid options; those of another loss in the shared section lie idle", () => {
+    const loaded = load([
+      ...chosen,
+      "algorithm.adv_kwargs.strength=2",
+      `${LOSS}.strength=high`,
+      `${LOSS}.others_own=3`,
+      `${LOSS}.clip_cov_lb=1`,
+      "algorithm.kl_penalty=config_test_kl+",
+    ]);
+    expect(validateSelections(loaded).config).toEqual(loaded.config);
+  });
+
+  it("reports every unknown key and wrong option at its own place", () => {
+    const yaml = `algorithm:\n  adv_estimator: config_test_grop\n  kl_penalty: nope\nactor_rollout_ref:\n  actor:\n    policy_loss:\n      loss_mode: config_test_loss\n      strength: hihg\n      strenght: 1\n`;
+    const problems = problemsOf(() => validateSelections(load(["algorithm.use_kl_in_reward=true"], yaml)));
+    const at = problems.map(({ code, location: { file, line, path } }) => [code, file, line, path]);
+    expect(at).toEqual(
+      expect.arrayContaining([
+        ["VERL_REGISTRY_KEY_UNKNOWN", "run.yaml", 2, ADV],
+        ["VERL_REGISTRY_KEY_UNKNOWN", "run.yaml", 3, "algorithm.kl_penalty"],
+        ["VERL_OPTIONS_INVALID", "run.yaml", 8, `${LOSS}.strength`],
+        ["VERL_OPTIONS_INVALID", "run.yaml", 9, `${LOSS}.strenght`],
+      ]),
+    );
+    expect(at).toHaveLength(4);
+    expect(problems[0]!.hint).toContain('Did you mean "config_test_grpo"');
+  });
+
+  it("leaves a default alone that nobody wrote and nothing reads", () => {
+    expect(registries.tool_parser.has("hermes")).toBe(false);
+    expect(() => validateSelections(load(chosen))).not.toThrow();
+    expect(() => validateSelections(load([...chosen, "algorithm.kl_penalty=nope"]))).toThrow(/No KL estimator/);
+  });
+
+  it("lets the embedded engines stand in for verl's, and leaves its trackers out, aloud", () => {
+    const { config, notes } = validateSelections(
+      load([
+        ...chosen,
+        "actor_rollout_ref.rollout.name=vllm",
+        "actor_rollout_ref.actor.strategy=fsdp2",
+        "trainer.logger=[console,wandb]",
+      ]),
+    );
+    expect(config.actor_rollout_ref.rollout.name).toBe("embedded");
+    expect([
+      config.actor_rollout_ref.actor.strategy,
+      config.actor_rollout_ref.ref.strategy,
+      config.critic.strategy,
+    ]).toEqual(["embedded", "embedded", "embedded"]);
+    expect(config.trainer.logger).toEqual(["console"]);
+    expect(notes.map(({ message }) => message)).toContain(
+      "`actor_rollout_ref.rollout.name: vllm` is verl's own rollout engine; `embedded` is used instead.",
+    );
+  });
+});
+
+describe("loadRunConfig", () => {
+  it("loads the plugins of the config and reports problems of all stages together", async () => {
+    const attempt = loadRunConfig({
+      schema: "ppo",
+      overrides: [`${ADV}=config_test_gone`, "data.shuffle=7", "nonsense"],
+      env: {},
+    });
+    const error = await attempt.catch((thrown: unknown) => thrown);
+    if (!isVerlError(error)) throw error;
+    expect(
+      (error as { details?: { problems?: { code: string }[] } }).details?.problems?.map(({ code }) => code),
+    ).toEqual(["VERL_CONFIG_OVERRIDE", "VERL_CONFIG_VALUE", "VERL_REGISTRY_KEY_UNKNOWN"]);
+  });
+
+  it("says which line names a plugin that is not there", async () => {
+    const attempt = loadRunConfig({ schema: "ppo", overrides: ["plugins=[./nowhere.ts]"], env: {} });
+    await expect(attempt).rejects.toMatchObject({ location: { override: "plugins=[./nowhere.ts]" } });
+  });
+});
+
+describe("the JSON Schema with plugins", () => {
+  it("names the registered keys with their descriptions, and the options of the chosen one", () => {
+    const schema = JSON.stringify(configJsonSchema("ppo"));
+    expect(schema).toContain('{"const":"config_test_plain","description":"The config_test_plain of this test."}');
+    expect(schema).toContain(
+      '"if":{"properties":{"adv_estimator":{"const":"config_test_grpo"}},"required":["adv_estimator"]}',
+    );
+    expect(schema).toContain('"then":{"properties":{"adv_kwargs":{"properties":{"strength"');
+  });
+});
