@@ -7,5 +7,5 @@ export const checkpoint = section("Parts of the checkpoint.", {
     "optimizer",
     "extra",
   ]),
-  load_contents: texts("Parts to load on resume.", ["model", "optimizer", "extra"]),
+  load_contents: texts("Parts to load on resume.", "${.save_contents}"),
 });

@@ -106,14 +106,18 @@ export function orNull<T>(field: Field<T>): Field<T | null> {
 }
 
 /** A list of strings that may be written as one string. */
-export function texts(description: string, fallback: readonly string[], notes: Notes = {}): Field<readonly string[]> {
+export function texts(
+  description: string,
+  fallback: readonly string[] | Interpolation,
+  notes: Notes = {},
+): Field<readonly string[]> {
   return {
     schema: {
       type: "array",
       items: { type: "string" },
       "x-single": true,
       description,
-      default: [...fallback],
+      default: typeof fallback === "string" ? fallback : [...fallback],
       ...notes,
     },
   };
