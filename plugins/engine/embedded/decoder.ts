@@ -110,18 +110,17 @@ export class Block {
     };
   }
 
-  /** [rows, heads, length, headDim], rotated and scaled by 1/√headDim. */
+  /** [rows, heads, length, headDim], rotated. */
   queries(normed: tf.Tensor2D, rows: number, rotary: Rotary, angles: RotaryAngles): tf.Tensor4D {
-    const { numHeads, headDim } = this.config;
-    const heads = this.heads(this.project(normed, "self_attn.q_proj"), rows, numHeads);
-    return rotary.rotate(tf.mul(heads, 1 / Math.sqrt(headDim)), angles);
+    return rotary.rotate(this.heads(this.project(normed, "self_attn.q_proj"), rows, this.config.numHeads), angles);
   }
 
-  /** Each group of query heads against its key head: [rows, keyValueHeads, group, queried, keys]. */
+  /** q·k/√headDim of each group of query heads with its key head: [rows, keyValueHeads, group, queried, keys]. */
   scores(queries: tf.Tensor4D, keys: tf.Tensor4D, queried: number): tf.Tensor {
-    const { rows, groups, group, headDim } = this.grouping(queries);
-    const grouped = tf.reshape(queries, [rows, groups, group * queried, headDim]);
-    return tf.reshape(tf.matMul(grouped, keys, false, true), [rows, groups, group, queried, keys.shape[2]]);
+    const [rows, groups, seen, headDim] = keys.shape;
+    const group = this.config.numHeads / groups;
+    const products = tf.matMul(tf.reshape(queries, [rows, groups, group * queried, headDim]), keys, false, true);
+    return tf.reshape(tf.mul(products, 1 / Math.sqrt(headDim)), [rows, groups, group, queried, seen]);
   }
 
   /** Values weighted by `probabilities` (shaped as `scores`), back as [rows × queried, heads × headDim]. */
@@ -130,7 +129,7 @@ export class Block {
     const { numHeads } = this.config;
     const group = numHeads / groups;
     const mixed = tf.matMul(tf.reshape(probabilities, [rows, groups, group * queried, seen]), values);
-    const byToken = tf.transpose(tf.reshape(mixed, [rows, numHeads, queried, headDim]), [0, 2, 1, 3]);
+    const byToken = swapTokensAndHeads(tf.reshape(mixed, [rows, numHeads, queried, headDim]));
     return tf.reshape(byToken, [rows * queried, numHeads * headDim]);
   }
 
@@ -144,12 +143,7 @@ export class Block {
   }
 
   private heads(projected: tf.Tensor2D, rows: number, count: number): tf.Tensor4D {
-    return tf.transpose(tf.reshape(projected, [rows, -1, count, this.config.headDim]), [0, 2, 1, 3]);
-  }
-
-  private grouping(queries: tf.Tensor4D) {
-    const { numHeads, numKeyValueHeads, headDim } = this.config;
-    return { rows: queries.shape[0], groups: numKeyValueHeads, group: numHeads / numKeyValueHeads, headDim };
+    return swapTokensAndHeads(tf.reshape(projected, [rows, -1, count, this.config.headDim]));
   }
 
   private project(x: tf.Tensor2D, name: string): tf.Tensor2D {
@@ -159,6 +153,12 @@ export class Block {
   private weight(name: string): tf.Tensor {
     return this.weights[`model.layers.${this.layer}.${name}.weight`]!;
   }
+}
+
+/** Exchanges the middle axes; where one of them has a single entry, as in decoding, no element moves. */
+function swapTokensAndHeads(x: tf.Tensor4D): tf.Tensor4D {
+  const [rows, a, b, headDim] = x.shape;
+  return a === 1 || b === 1 ? tf.reshape(x, [rows, b, a, headDim]) : tf.transpose(x, [0, 2, 1, 3]);
 }
 
 /** `count` entries of one axis from `start`. */
