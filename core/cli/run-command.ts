@@ -2,6 +2,7 @@ import { InvalidArgumentError, type Command } from "commander";
 import { loadRunConfig, type LoadedConfig, type SchemaName } from "../config/index.ts";
 import { leaves } from "../config/print.ts";
 import { place } from "../config/problem.ts";
+import { VerlError } from "../errors/index.ts";
 import { freezeRegistries } from "../registry/index.ts";
 import type { RunFacts } from "../trainer/report/run-facts.ts";
 import type { TrainerOptions } from "../trainer/run-options.ts";
@@ -47,16 +48,30 @@ async function run<S extends SchemaName>(
   { json }: Options,
   ctx: CliContext,
 ): Promise<FitResult> {
-  const { writeRunFacts } = await import("../trainer/report/run-facts.ts");
   const { config } = loaded;
   const facts = factsOf(command.schema, loaded, args);
   const unfreeze = freezeRegistries(facts.name);
   try {
-    await writeRunFacts(config.trainer.default_local_dir, facts);
+    await writeFacts(config.trainer.default_local_dir, facts);
     const quiet = json ? withoutConsole(config) : config;
     return await command.run(quiet, { stream: streamOf(ctx), signal: ctx.signal, directory: ctx.cwd });
   } finally {
     unfreeze();
+  }
+}
+
+/** The first file of the run, and so the test of its directory. @throws VERL_TRAIN_DIRECTORY */
+async function writeFacts(directory: string, facts: RunFacts): Promise<void> {
+  const { writeRunFacts } = await import("../trainer/report/run-facts.ts");
+  try {
+    await writeRunFacts(directory, facts);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new VerlError("VERL_TRAIN_DIRECTORY", `The run's directory ${directory} cannot be written: ${reason}.`, {
+      location: { file: directory, path: "trainer.default_local_dir" },
+      hint: "Free space there, or set trainer.default_local_dir to another directory.",
+      cause,
+    });
   }
 }
 

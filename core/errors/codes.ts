@@ -21,6 +21,10 @@ export const ERROR_CODES = {
     blame: "user",
     when: "An option of a loss or an estimator lies outside what its formula allows.",
   },
+  VERL_ALGORITHM_LOG_PROB: {
+    blame: "host",
+    when: "A log-probability that rollout correction compares is not finite at an unmasked token.",
+  },
   VERL_ALGORITHM_MASK: { blame: "plugin", when: "A response mask holds something else than 0 and 1." },
   VERL_ALGORITHM_SHAPE: { blame: "plugin", when: "A loss matrix has another shape than the response mask." },
   VERL_BATCH_ARROW: {
@@ -221,6 +225,10 @@ export const ERROR_CODES = {
   VERL_TENSOR_GRAPH: {
     blame: "plugin",
     when: "A recorded graph does not compile or fails while it runs, for example on an index out of range.",
+  },
+  VERL_TRAIN_DIRECTORY: {
+    blame: "user",
+    when: "The directory of a run, `trainer.default_local_dir`, cannot be made or written to.",
   },
   VERL_TRAIN_NEEDS_GROUPS: {
     blame: "user",

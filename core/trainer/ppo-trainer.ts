@@ -20,7 +20,7 @@ import {
   updateActor,
 } from "./ppo-phases.ts";
 import { createPpoRun, type PpoRun } from "./ppo-run.ts";
-import { answerValidation, validationMetrics } from "./ppo-validation.ts";
+import { answerValidation, showAnswers, validationMetrics } from "./ppo-validation.ts";
 import type { TrainerOptions } from "./run-options.ts";
 import { MODEL_FOLDER, type FitResult } from "./run-record.ts";
 
@@ -49,7 +49,8 @@ export class PpoTrainer {
       const start = await this.resume();
       await this.run.policy.updateWeights();
       console.begin(total, start);
-      if (validation && (val_before_train || val_only) && !stop.aborted) {
+      // A resumed run has its first validation behind it.
+      if (validation && ((val_before_train && start === 0) || val_only) && !stop.aborted) {
         await record.logBefore(await this.validate(start), start);
       }
       const end = val_only ? { step: start, interrupted: stop.aborted } : await this.loop(start);
@@ -132,13 +133,14 @@ export class PpoTrainer {
 
   /** Asked to stop, validation is given up and reports nothing. */
   private async validate(step: number): Promise<Record<string, number>> {
-    const { record, rollouts, console, stop } = this.run;
+    const { record, rollouts, console, stop, config, tokenizer } = this.run;
     console.phase("validate");
     try {
       const answers = await answerValidation(this.run, step);
       const metrics = validationMetrics(answers);
       record.validated(metrics);
       await rollouts.validation(answers.batch, step, answers.columns.parts);
+      for (const line of showAnswers(answers, config.trainer.log_val_generations, tokenizer)) console.note(line);
       return metrics;
     } catch (error) {
       if (!stop.aborted) throw error;

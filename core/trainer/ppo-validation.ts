@@ -1,5 +1,7 @@
 import { DataProto } from "../batch/data-proto.ts";
 import { nameValidationMetrics, processValidationMetrics } from "./metrics/index.ts";
+import type { Tokenizer } from "../data/tokenizer.ts";
+import { pickValidation } from "./rollout-log/rollout-rows.ts";
 import { collate, score, type Scored } from "./ppo-phases.ts";
 import type { RewardColumns } from "./ppo-rewards.ts";
 import type { PpoRun } from "./ppo-run.ts";
@@ -46,6 +48,19 @@ export function validationMetrics({ batch, columns }: Scored): Record<string, nu
     "val-aux/num_turns/max": turns.reduce((most, value) => Math.max(most, value), -Infinity),
     "val-aux/num_turns/mean": turns.reduce((sum, value) => sum + value, 0) / turns.length,
   };
+}
+
+/** A few answers as lines for the terminal: the same prompts each time, so that one sees them change. */
+export function showAnswers({ batch, columns }: Scored, count: number, tokenizer: Tokenizer): string[] {
+  if (count === 0) return [];
+  const scores = rowScores(columns);
+  const text = (field: "prompts" | "responses", row: number): string => {
+    const ids = Array.from(batch.tensor(field, "int32").row(row).data).filter((id) => id !== tokenizer.padTokenId);
+    return tokenizer.decode(ids, { skipSpecialTokens: true });
+  };
+  return pickValidation(batch, count, tokenizer).map(
+    (row) => `  ${text("prompts", row)} → ${text("responses", row)}  (${scores[row] ?? "no score"})`,
+  );
 }
 
 /** Each row's score; null where it has none. */
