@@ -27,7 +27,7 @@ export function collate(run: PpoRun, dataset: Dataset, indices: ArrayLike<number
   return collatePrompts(dataset, indices, options).union(DataProto.fromSingleDict({ uid }), "replace");
 }
 
-/** Answers each prompt `rollout.n` times. A step that was begun is finished, so no wish to stop reaches the sampler. */
+/** Answers each prompt `rollout.n` times. A step that was begun is finished: only the run's end reaches the sampler. */
 export async function generate(
   run: PpoRun,
   prompts: DataProto,
@@ -35,8 +35,7 @@ export async function generate(
   metrics: StepMetrics,
 ): Promise<DataProto> {
   const repeated = prompts.repeat(run.config.actor_rollout_ref.rollout.n);
-  const { signal } = new AbortController();
-  const answers = await run.policy.generateSequences(repeated, { step, validate: false, signal });
+  const answers = await run.policy.generateSequences(repeated, { step, validate: false, signal: run.ended.signal });
   for (const [name, values] of Object.entries(answers.metaInfo["metrics"] as Record<string, number[]>)) {
     for (const value of values) metrics.add(name, value);
   }
@@ -56,7 +55,9 @@ export function balance(run: PpoRun, batch: DataProto, metrics: StepMetrics): Da
 }
 
 export interface Scored {
-  /** With `token_level_scores`, `unscored` and the parts as columns. */
+  /** `token_level_scores`, `unscored` and the parts as columns. */
+  added: DataProto;
+  /** The batch with these. */
   batch: DataProto;
   /** Parts of the reward beside the score. */
   columns: RewardColumns;
@@ -64,15 +65,16 @@ export interface Scored {
 
 /** @throws VERL_REWARD_UNSCORED when too many answers have no score. */
 export async function score(run: PpoRun, batch: DataProto, validate: boolean, metrics?: StepMetrics): Promise<Scored> {
-  const options = { validate, ...(validate && { signal: run.stop }) };
-  const rewards = (await run.reward.computeRewards(batch, options)).flat().slice(0, batch.length);
+  const signal = validate ? run.stop : run.ended.signal;
+  const rewards = (await run.reward.computeRewards(batch, { validate, signal })).flat().slice(0, batch.length);
   requireScored(rewards, run.config.reward_model.max_unscored_fraction);
   const columns = layOutRewards(rewards, batch);
   metrics?.addAll({ ...unscoredMetrics(rewards), ...partMetrics(columns.parts) });
   const { token_level_scores, unscored, parts } = columns;
   // A part named like a field of the batch stays with the reward.
   const own = Object.entries(parts).filter(([part]) => !batch.batch.has(part) && !batch.nonTensorBatch.has(part));
-  return { batch: batch.union(DataProto.fromDict({ token_level_scores, unscored }, own)), columns };
+  const added = DataProto.fromDict({ token_level_scores, unscored }, own);
+  return { added, batch: batch.union(added), columns };
 }
 
 /**

@@ -79,7 +79,10 @@ export interface PpoRun {
   readonly klInReward: { penalty: Pick<KlPenalty, "compute">; control: KlController } | undefined;
   /** Batch fields that the actor's loss asks for beyond the usual ones. */
   readonly lossFields: readonly string[];
+  /** Aborted when the run is asked to stop after the step under way. */
   readonly stop: AbortSignal;
+  /** Aborted at the run's end, whatever ended it; this is what plugins are given. */
+  readonly ended: AbortController;
 }
 
 /** Reads and checks everything that the run needs, the cheap things first. */
@@ -90,7 +93,7 @@ export async function createPpoRun(config: PpoConfig, options: TrainerOptions = 
   const adv_kwargs = resolveOptions("adv_estimator", algorithm.adv_estimator, algorithm.adv_kwargs);
 
   const console = new RunConsole(options);
-  const stop = options.signal ?? new AbortController().signal;
+  const ended = new AbortController();
   const rng = createRng(trainer.seed);
   const metrics = new RunMetrics();
   const { model } = actor_rollout_ref;
@@ -103,7 +106,7 @@ export async function createPpoRun(config: PpoConfig, options: TrainerOptions = 
     [RNG]: rng,
     [TOKENIZER]: tokenizer,
     [METRICS]: metrics,
-    [ABORT_SIGNAL]: stop,
+    [ABORT_SIGNAL]: ended.signal,
     [SCORE_FUNCTIONS]: await loadScoreFunctions(custom_reward_function, options.directory ?? process.cwd()),
   });
   const train = await loadDataset(container, config, data.train_files, data.train_max_samples);
@@ -148,7 +151,8 @@ export async function createPpoRun(config: PpoConfig, options: TrainerOptions = 
       ? { penalty: resolveKlPenalty(algorithm.kl_penalty), control: createKlController(algorithm.kl_ctrl) }
       : undefined,
     lossFields: extraFields,
-    stop,
+    stop: options.signal ?? new AbortController().signal,
+    ended,
   };
 }
 

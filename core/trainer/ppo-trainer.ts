@@ -97,10 +97,13 @@ export class PpoTrainer {
 
     let batch = await phase("gen", () => generate(run, prompts, step, metrics));
     batch = balance(run, batch, metrics);
-    const scored = await phase("reward", () => score(run, batch, false, metrics));
-    batch = scored.batch;
+    const scoring = () => phase("reward", () => score(run, batch, false, metrics));
+    const logging = () => phase("old_log_prob", () => addOldLogProbs(run, batch, metrics));
+    const [scored, logged] = run.config.reward_model.launch_reward_fn_async
+      ? await Promise.all([scoring(), logging()])
+      : [await scoring(), await logging()];
+    batch = logged.union(scored.added);
     this.checkFields(batch);
-    batch = await phase("old_log_prob", () => addOldLogProbs(run, batch, metrics));
     if (reference) batch = await phase("ref", () => addReferenceLogProbs(run, batch));
     if (critic) batch = await phase("values", async () => batch.union(await critic.computeValues(batch)));
     batch = await phase("adv", () => addAdvantages(run, batch, metrics));
@@ -129,6 +132,7 @@ export class PpoTrainer {
     const seconds = metrics.timings();
     metrics.addAll(computeTimingMetrics(seconds, tokens));
     metrics.addAll(computeThroughputMetrics(tokens.all, seconds["step"]!, this.run.policy.worldSize));
+    metrics.add("perf/cpu_memory_used_gb", process.memoryUsage.rss() / 2 ** 30);
   }
 
   /** Asked to stop, validation is given up and reports nothing. */
@@ -154,6 +158,7 @@ export class PpoTrainer {
     const checkpoint = await record.restore();
     if (!checkpoint) return 0;
     const { engines, loader: position, extra } = checkpoint.parts;
+    record.compareSeed(checkpoint.parts.rng);
     await policy.loadState(engines["actor"]!);
     if (critic && engines["critic"]) await critic.loadState(engines["critic"]);
     loader.loadState(position as LoaderState);
@@ -185,7 +190,8 @@ export class PpoTrainer {
   }
 
   private async dispose(): Promise<void> {
-    const { policy, reference, critic, reward } = this.run;
+    const { policy, reference, critic, reward, ended } = this.run;
+    ended.abort();
     for (const group of [reward, critic, reference, policy]) await group?.dispose();
   }
 }

@@ -64,6 +64,14 @@ export class RunRecord {
     return checkpoint;
   }
 
+  /** Streams of random numbers go on with the config's seed, whatever the checkpoint's was. */
+  compareSeed(saved: unknown): void {
+    const { trainer, console } = this.options;
+    const seed = (saved as { seed?: unknown } | null)?.seed;
+    if (seed === trainer.seed) return;
+    console.logger.warn(`The checkpoint is of a run with seed ${String(seed)}; this one goes on with ${trainer.seed}.`);
+  }
+
   async save(step: number, parts: CheckpointParts): Promise<void> {
     this.checkpoint = await this.checkpoints.save(step, parts);
   }

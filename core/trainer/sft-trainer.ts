@@ -152,6 +152,7 @@ export class SftTrainer {
     const { record, workers, loader } = this.parts;
     const checkpoint = await record.restore();
     if (!checkpoint) return 0;
+    record.compareSeed(checkpoint.parts.rng);
     await workers.loadState(checkpoint.parts.engines["actor"]!);
     loader.loadState(checkpoint.parts.loader as LoaderState);
     return checkpoint.step;

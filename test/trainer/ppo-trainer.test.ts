@@ -15,6 +15,8 @@ jest.setTimeout(60_000);
 /** Aborted by the tracker `test-stop` when this step is logged. */
 let stopAt = Infinity;
 let stop = new AbortController();
+/** Tensors alive whenever `test-stop` was called. */
+let alive: number[] = [];
 
 /** Σ over rows of a dataset column times the row's reward: it tells rows that got mixed up. */
 const jointSum = (weights: readonly number[], rewards: readonly number[]): number =>
@@ -26,6 +28,7 @@ beforeAll(() => {
     description: "Asks the run to stop.",
     create: class {
       log(_metrics: object, step: number): void {
+        alive.push(tf.memory().numTensors);
         if (step === stopAt) stop.abort();
       }
     },
@@ -69,6 +72,7 @@ describe("a PPO run", () => {
       "trainer.test_freq=2",
       "trainer.save_freq=3",
       "actor_rollout_ref.actor.use_kl_loss=true",
+      "trainer.log_val_generations=2",
       "actor_rollout_ref.rollout.val_kwargs.n=2",
       "actor_rollout_ref.rollout.val_kwargs.do_sample=true",
       "actor_rollout_ref.rollout.val_kwargs.temperature=1",
@@ -121,6 +125,8 @@ describe("a PPO run", () => {
     expect(existsSync(result.report!)).toBe(true);
     expect(readdirSync(`${result.directory}/global_step_3`)).toContain("actor");
     expect(terminal).toContain("Done: 3 of 3 steps.");
+    // Two answers at each of the three validations.
+    expect(terminal.match(/^ {2}\w+ → .*\(\d/gm)).toHaveLength(6);
   });
 
   it("gives the same run for the same seed and another for another", async () => {
@@ -230,6 +236,25 @@ describe("a PPO run", () => {
     expect(data).toHaveProperty(["actor/entropy"]);
     // The first update starts from what was sampled: the ratio differs from 1 by that gap alone.
     expect(Math.abs(data["actor/ppo_kl"]!)).toBeLessThan(1e-5);
+  });
+
+  it("scores beside the log-probs when asked to, with the same result", async () => {
+    const [one, other] = [
+      await train(runFolder(), ["trainer.total_training_steps=2"]),
+      await train(runFolder(), ["trainer.total_training_steps=2", "reward_model.launch_reward_fn_async=true"]),
+    ];
+    expect(other.steps.map(timeless)).toEqual(one.steps.map(timeless));
+  });
+
+  it("keeps no tensor from one step to the next", async () => {
+    alive = [];
+    await train(runFolder(), [
+      "trainer.total_training_steps=4",
+      "trainer.logger=[test-stop]",
+      "actor_rollout_ref.actor.use_kl_loss=true",
+      "algorithm.use_kl_in_reward=true",
+    ]);
+    expect(new Set(alive.slice(1)).size).toBe(1);
   });
 
   it("hands selected fields to the loss row for row, through shuffling and splitting", async () => {

@@ -11,8 +11,8 @@ export function metricsOf(directory: string): LoggedStep[] {
   return lines.map((line) => JSON.parse(line) as LoggedStep);
 }
 
-/** Without what depends on the clock. */
+/** Without what depends on the clock and on the process. */
 export function timeless({ data }: LoggedStep): Record<string, number> {
-  const clock = /^(timing_|perf\/(time|throughput)|agent_loop\/generate_sequences)/;
-  return Object.fromEntries(Object.entries(data).filter(([name]) => !clock.test(name)));
+  const incidental = /^(timing_|perf\/(time|throughput|cpu_memory)|agent_loop\/generate_sequences)/;
+  return Object.fromEntries(Object.entries(data).filter(([name]) => !incidental.test(name)));
 }
