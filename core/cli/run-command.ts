@@ -3,7 +3,6 @@ import { loadRunConfig, type LoadedConfig, type SchemaName } from "../config/ind
 import { leaves } from "../config/print.ts";
 import { place } from "../config/problem.ts";
 import { VerlError } from "../errors/index.ts";
-import { freezeRegistries } from "../registry/index.ts";
 import type { RunFacts } from "../trainer/report/run-facts.ts";
 import type { TrainerOptions } from "../trainer/run-options.ts";
 import type { FitResult } from "../trainer/run-record.ts";
@@ -50,14 +49,9 @@ async function run<S extends SchemaName>(
 ): Promise<FitResult> {
   const { config } = loaded;
   const facts = factsOf(command.schema, loaded, args);
-  const unfreeze = freezeRegistries(facts.name);
-  try {
-    await writeFacts(config.trainer.default_local_dir, facts);
-    const quiet = json ? withoutConsole(config) : config;
-    return await command.run(quiet, { stream: streamOf(ctx), signal: ctx.signal, directory: ctx.cwd });
-  } finally {
-    unfreeze();
-  }
+  await writeFacts(config.trainer.default_local_dir, facts);
+  const quiet = json ? withoutConsole(config) : config;
+  return command.run(quiet, { stream: streamOf(ctx), signal: ctx.signal, directory: ctx.cwd });
 }
 
 /** The first file of the run, and so the test of its directory. @throws VERL_TRAIN_DIRECTORY */

@@ -117,7 +117,10 @@ export async function createPpoRun(config: PpoConfig, options: TrainerOptions = 
   const total = trainer.total_training_steps ?? loader.stepsPerEpoch * trainer.total_epochs;
 
   console.logger.info((await activateBackend(config.tensor_backend)).note);
-  const length = { steps: total, updatesPerStep: batchPlan(config).updates };
+  const { ranks, updates } = batchPlan(config);
+  if (ranks > 1)
+    console.logger.info(`The config counts on ${ranks} ranks. One does the work of all, with the same result.`);
+  const length = { steps: total, updatesPerStep: updates };
   const shared = { config, container, tokenizer, rng, log: console.logger, metrics, length };
   const reward = await WorkerGroup.create(RewardWorker, [config, container]);
   const policy = await WorkerGroup.create(ActorRolloutRefWorker, [{ ...shared, role: "actor_rollout" }]);

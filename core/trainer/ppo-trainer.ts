@@ -22,7 +22,7 @@ import {
 import { createPpoRun, type PpoRun } from "./ppo-run.ts";
 import { answerValidation, showAnswers, validationMetrics } from "./ppo-validation.ts";
 import type { TrainerOptions } from "./run-options.ts";
-import { MODEL_FOLDER, type FitResult } from "./run-record.ts";
+import { freezeFor, MODEL_FOLDER, type FitResult } from "./run-record.ts";
 
 /** The trainer's own part of a checkpoint. */
 interface PpoExtra {
@@ -45,6 +45,7 @@ export class PpoTrainer {
   async fit(): Promise<FitResult> {
     const { record, total, console, config, stop, validation } = this.run;
     const { val_before_train, val_only } = config.trainer;
+    const unfreeze = freezeFor(config.trainer);
     try {
       const start = await this.resume();
       await this.run.policy.updateWeights();
@@ -59,6 +60,7 @@ export class PpoTrainer {
       await record.abandon();
       throw error;
     } finally {
+      unfreeze();
       await this.dispose();
     }
   }

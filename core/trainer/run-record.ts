@@ -1,5 +1,5 @@
 import type { PpoConfig, SftConfig } from "../config/index.ts";
-import type { RunContainer } from "../registry/index.ts";
+import { freezeRegistries, type RunContainer } from "../registry/index.ts";
 import { CheckpointManager, type Checkpoint, type CheckpointParts } from "./checkpoint/index.ts";
 import type { FitEnd } from "./fit-loop.ts";
 import { writeReport } from "./report/index.ts";
@@ -34,6 +34,11 @@ export interface RunRecordOptions {
   keep: number | null;
   container: RunContainer;
   console: RunConsole;
+}
+
+/** Closes the registries for the time of a run. @returns opens them again. */
+export function freezeFor({ project_name, experiment_name }: RunRecordOptions["trainer"]): () => void {
+  return freezeRegistries(`${project_name}/${experiment_name}`);
 }
 
 /** What a run leaves behind: metrics at the trackers, checkpoints, and the closing words. */

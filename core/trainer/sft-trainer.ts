@@ -14,7 +14,7 @@ import type { StepMetrics } from "./metrics/step-metrics.ts";
 import { computeThroughputMetrics } from "./metrics/timing-metrics.ts";
 import { RunConsole } from "./run-console.ts";
 import type { TrainerOptions } from "./run-options.ts";
-import { MODEL_FOLDER, RunRecord, type FitResult } from "./run-record.ts";
+import { freezeFor, MODEL_FOLDER, RunRecord, type FitResult } from "./run-record.ts";
 import { trainedTokens } from "./sft-loss.ts";
 import { SftWorker } from "./workers/sft-worker.ts";
 
@@ -75,7 +75,8 @@ export class SftTrainer {
 
   /** Trains to the last step or until asked to stop, and writes the model folder at the end. */
   async fit(): Promise<FitResult> {
-    const { record, workers, total, console } = this.parts;
+    const { record, workers, total, console, config } = this.parts;
+    const unfreeze = freezeFor(config.trainer);
     try {
       const start = await this.resume();
       console.begin(total, start);
@@ -86,6 +87,7 @@ export class SftTrainer {
       await record.abandon();
       throw error;
     } finally {
+      unfreeze();
       await workers.dispose();
     }
   }

@@ -302,6 +302,24 @@ describe("a PPO run that cannot be", () => {
     expect(await refusal(overrides)).toMatchObject({ code });
   });
 
+  it("tells which option would supply a missing field", async () => {
+    const error = await refusal(["actor_rollout_ref.actor.select_keys=[ref_log_prob]"]);
+    expect(error!.hint).toContain("actor_rollout_ref.actor.use_kl_loss=true");
+  });
+
+  it("refuses to register an entry while a run is under way", async () => {
+    registries.tracker.register("test-late", {
+      description: "Registers in the middle of a run.",
+      create: class {
+        log(): void {
+          registries.loss_agg.register("late", { description: "Late.", aggregate: (matrix) => tf.sum(matrix) });
+        }
+      },
+    });
+    const { terminal } = await train(runFolder(), ["trainer.total_training_steps=1", "trainer.logger=[test-late]"]);
+    expect(terminal).toContain("registries are frozen");
+  });
+
   it("stops when the reward fails for too many answers, and says why", async () => {
     const folder = runFolder();
     writeFileSync(

@@ -78,6 +78,16 @@ describe("an SFT run", () => {
     }
   });
 
+  it("trains the same on packed rows", async () => {
+    const overrides = ["trainer.total_training_steps=2", "optim.eps=0.1", "data.max_length=16"];
+    const whole = await fineTune(runFolder(), overrides);
+    const packed = await fineTune(runFolder(), [...overrides, "data.packing=true"]);
+    const [one, other] = [whole, packed].map(({ result }) => metricsOf(result.directory).at(-1)!.data);
+    expect(other!["train/global_tokens"]).toBe(one!["train/global_tokens"]);
+    expect(other!["train/loss"]).toBeCloseTo(one!["train/loss"]!, 5);
+    expect(other!["train/grad_norm"]).toBeCloseTo(one!["train/grad_norm"]!, 4);
+  });
+
   it("stops when asked, and resumes as if it had not stopped", async () => {
     const whole = await fineTune(runFolder(), ["trainer.save_freq=2"]);
     const folder = runFolder();
