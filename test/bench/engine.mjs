@@ -1,0 +1,175 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as tf from "@tensorflow/tfjs";
+import {
+  activateBackend,
+  createLogger,
+  createRng,
+  createRunContainer,
+  DataProto,
+  loadPlugins,
+  LOGGER,
+  NdArray,
+  RNG,
+  ROLE_CONFIG,
+  TOKENIZER,
+} from "verl";
+
+/** The quickstart's model and step: 128 prompts of 8 tokens, 8 answers of 6 tokens each, two mini-batches. */
+const MODEL = {
+  architectures: ["LlamaForCausalLM"],
+  vocab_size: 62,
+  hidden_size: 128,
+  intermediate_size: 256,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  rms_norm_eps: 1e-6,
+  rope_theta: 100,
+  tie_word_embeddings: true,
+};
+const [PROMPTS, GROUP, PROMPT, RESPONSE, MINI, MICRO, REPEATS] = [128, 8, 8, 6, 2, 256, 15];
+const ROWS = PROMPTS * GROUP;
+const OPTIM = {
+  lr: 5e-4,
+  lr_warmup_steps: 0,
+  lr_warmup_steps_ratio: 0,
+  lr_scheduler_type: "constant",
+  min_lr_ratio: 0,
+  num_cycles: 0.5,
+  weight_decay: 0.01,
+  betas: [0.9, 0.95],
+  eps: 1e-8,
+  clip_grad: 1,
+};
+
+/** PPO's clipped loss, as engine.py has it. */
+const loss = {
+  fields: ["old_log_probs", "advantages"],
+  outputs: ["log_probs"],
+  compute({ log_probs, fields }) {
+    const ratio = tf.exp(tf.sub(log_probs, fields.old_log_probs));
+    const gain = tf.neg(fields.advantages);
+    const worst = tf.maximum(tf.mul(gain, ratio), tf.mul(gain, tf.clipByValue(ratio, 0.8, 1.2)));
+    return { loss: tf.div(tf.sum(worst), (ROWS / MINI) * RESPONSE), metrics: {} };
+  },
+};
+
+/** A policy-gradient step's two halves, sampling and update, beside the same in PyTorch. */
+export default async function bench(report) {
+  await loadPlugins([]);
+  await activateBackend("ort");
+  const folder = mkdtempSync(join(tmpdir(), "verl-bench-"));
+  writeFileSync(join(folder, "config.json"), JSON.stringify(MODEL));
+  const rng = createRng(1);
+  const role = { role: "actor", model: { path: folder }, optim: OPTIM, max_num_seqs: ROWS };
+  const run = createRunContainer({
+    [ROLE_CONFIG]: role,
+    [RNG]: rng,
+    [LOGGER]: createLogger({ level: "silent" }),
+    [TOKENIZER]: { eosTokenId: 3 },
+  });
+  const trainer = run.create("engine", "embedded");
+  const sampler = run.create("rollout", "embedded");
+
+  const seconds = { sample: [], update: [] };
+  for (let step = 0; step < REPEATS; step += 1) {
+    await sampler.updateWeights(await trainer.exportWeights());
+    const prompts = Array.from({ length: PROMPTS }, () =>
+      Int32Array.from({ length: PROMPT }, () => 4 + rng.below(MODEL.vocab_size - 4)),
+    );
+    const answers = await timed(seconds.sample, () => sample(sampler, prompts, step));
+    const batch = batchOf(prompts, answers, rng);
+    await timed(seconds.update, () => update(trainer, batch));
+  }
+  trainer.dispose();
+  sampler.dispose();
+  rmSync(folder, { recursive: true });
+
+  const torch = pytorch();
+  const rate = (name, what, tokens) => {
+    const ours = median(seconds[name]);
+    report.row({
+      name: what,
+      value: tokens / ours,
+      unit: "tokens/s",
+      ...(torch && { ratio: torch[name] / ours, versus: `PyTorch: ${Math.round(tokens / torch[name])} tokens/s` }),
+    });
+  };
+  rate("sample", `sampling ${ROWS} answers of ${RESPONSE} tokens, prompts read once a group`, ROWS * RESPONSE);
+  rate(
+    "update",
+    `forward, backward and AdamW over ${ROWS} rows of ${PROMPT + RESPONSE} tokens`,
+    ROWS * (PROMPT + RESPONSE),
+  );
+}
+
+function sample(sampler, prompts, step) {
+  const sampling = { temperature: 1, top_k: -1, top_p: 1, max_tokens: RESPONSE, stop_token_ids: [], ignore_eos: true };
+  const seed = step * ROWS;
+  return Promise.all(
+    Array.from({ length: ROWS }, (_, i) =>
+      sampler.generate(prompts[Math.floor(i / GROUP)], { ...sampling, seed: seed + i }),
+    ),
+  );
+}
+
+async function update(trainer, batch) {
+  for (let start = 0; start < ROWS; start += MICRO) {
+    await trainer.forwardBackward(batch.slice(start, start + MICRO), loss, { temperature: 1 });
+    if ((start + MICRO) % (ROWS / MINI) === 0) await trainer.optimStep();
+  }
+}
+
+function batchOf(prompts, answers, rng) {
+  const length = PROMPT + RESPONSE;
+  const ints = (width, value) =>
+    new NdArray(
+      "int32",
+      [ROWS, width],
+      Int32Array.from({ length: ROWS * width }, (_, i) => value(Math.floor(i / width), i % width)),
+    );
+  const floats = (value) =>
+    new NdArray(
+      "float32",
+      [ROWS, RESPONSE],
+      Float32Array.from({ length: ROWS * RESPONSE }, (_, i) => value(Math.floor(i / RESPONSE), i % RESPONSE)),
+    );
+  return new DataProto({
+    batch: {
+      input_ids: ints(length, (row, t) =>
+        t < PROMPT ? prompts[Math.floor(row / GROUP)][t] : answers[row].ids[t - PROMPT],
+      ),
+      attention_mask: ints(length, () => 1),
+      position_ids: ints(length, (_, t) => t),
+      responses: ints(RESPONSE, (row, t) => answers[row].ids[t]),
+      old_log_probs: floats((row, t) => answers[row].logprobs[t]),
+      advantages: floats(() => rng.normal()),
+    },
+  });
+}
+
+/** Seconds of the same by PyTorch on as many threads, or undefined where there is none. */
+function pytorch() {
+  const python = process.env.VERL_BENCH_PYTHON;
+  if (!python) return undefined;
+  const script = fileURLToPath(new URL("engine.py", import.meta.url));
+  return JSON.parse(
+    execFileSync(python, [script, String(REPEATS), String(availableParallelism())], { encoding: "utf8" }),
+  );
+}
+
+async function timed(into, work) {
+  const start = performance.now();
+  const result = await work();
+  into.push((performance.now() - start) / 1000);
+  return result;
+}
+
+/** Without the first third, in which graphs are compiled. */
+function median(values) {
+  const warm = values.slice(Math.floor(values.length / 3)).sort((a, b) => a - b);
+  return warm[Math.floor(warm.length / 2)];
+}
