@@ -36,6 +36,11 @@ export async function generate(
 ): Promise<DataProto> {
   const repeated = prompts.repeat(run.config.actor_rollout_ref.rollout.n);
   const answers = await run.policy.generateSequences(repeated, { step, validate: false, signal: run.ended.signal });
+  return takeMetrics(answers, metrics);
+}
+
+/** Moves the metrics that the ranks put into the batch to the step's. */
+export function takeMetrics(answers: DataProto, metrics: StepMetrics): DataProto {
   for (const [name, values] of Object.entries(answers.metaInfo["metrics"] as Record<string, number[]>)) {
     for (const value of values) metrics.add(name, value);
   }
@@ -64,12 +69,12 @@ export interface Scored {
 }
 
 /** @throws VERL_REWARD_UNSCORED when too many answers have no score. */
-export async function score(run: PpoRun, batch: DataProto, validate: boolean, metrics?: StepMetrics): Promise<Scored> {
+export async function score(run: PpoRun, batch: DataProto, validate: boolean, metrics: StepMetrics): Promise<Scored> {
   const signal = validate ? run.stop : run.ended.signal;
   const rewards = (await run.reward.computeRewards(batch, { validate, signal })).flat().slice(0, batch.length);
   requireScored(rewards, run.config.reward_model.max_unscored_fraction);
   const columns = layOutRewards(rewards, batch);
-  metrics?.addAll({ ...unscoredMetrics(rewards), ...partMetrics(columns.parts) });
+  metrics.addAll({ ...unscoredMetrics(rewards), ...partMetrics(columns.parts) });
   const { token_level_scores, unscored, parts } = columns;
   // A part named like a field of the batch stays with the reward.
   const own = Object.entries(parts).filter(([part]) => !batch.batch.has(part) && !batch.nonTensorBatch.has(part));

@@ -6,7 +6,7 @@ import type { LoaderState } from "../data/loader.ts";
 import { responseLengths } from "../reward/score-batch.ts";
 import { fitLoop, type FitEnd } from "./fit-loop.ts";
 import { computeDataMetrics, computeThroughputMetrics, computeTimingMetrics } from "./metrics/index.ts";
-import type { StepMetrics } from "./metrics/step-metrics.ts";
+import { StepMetrics } from "./metrics/step-metrics.ts";
 import { checkBatchFields } from "./ppo-fields.ts";
 import {
   addAdvantages,
@@ -142,8 +142,10 @@ export class PpoTrainer {
     const { record, rollouts, console, stop, config, tokenizer } = this.run;
     console.phase("validate");
     try {
-      const answers = await answerValidation(this.run, step);
-      const metrics = validationMetrics(answers);
+      const reported = new StepMetrics();
+      this.run.metrics.step = reported;
+      const answers = await answerValidation(this.run, step, reported);
+      const metrics = validationMetrics(answers, reported);
       record.validated(metrics);
       await rollouts.validation(answers.batch, step, answers.columns.parts);
       for (const line of showAnswers(answers, config.trainer.log_val_generations, tokenizer)) console.note(line);

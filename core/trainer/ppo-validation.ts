@@ -1,13 +1,14 @@
 import { DataProto } from "../batch/data-proto.ts";
+import type { StepMetrics } from "./metrics/step-metrics.ts";
 import { nameValidationMetrics, processValidationMetrics } from "./metrics/index.ts";
 import type { Tokenizer } from "../data/tokenizer.ts";
 import { pickValidation } from "./rollout-log/rollout-rows.ts";
-import { collate, score, type Scored } from "./ppo-phases.ts";
+import { collate, score, takeMetrics, type Scored } from "./ppo-phases.ts";
 import type { RewardColumns } from "./ppo-rewards.ts";
 import type { PpoRun } from "./ppo-run.ts";
 
 /** Answers the validation prompts, `data.val_batch_size` at a time, each `val_kwargs.n` times, and scores the answers. */
-export async function answerValidation(run: PpoRun, step: number): Promise<Scored> {
+export async function answerValidation(run: PpoRun, step: number, metrics: StepMetrics): Promise<Scored> {
   const { validation, config, policy, stop } = run;
   const all = collate(
     run,
@@ -19,9 +20,9 @@ export async function answerValidation(run: PpoRun, step: number): Promise<Score
   for (const prompts of all.split(config.data.val_batch_size ?? all.length)) {
     const repeated = prompts.repeat(config.actor_rollout_ref.rollout.val_kwargs.n);
     const part = await policy.generateSequences(repeated, { step, validate: true, signal: stop });
-    answers.push(part.select({ metaInfoKeys: [] }));
+    answers.push(takeMetrics(part, metrics));
   }
-  return score(run, joinAnswers(answers), true);
+  return score(run, joinAnswers(answers), true, metrics);
 }
 
 /** Parts may differ in the columns that their agent loops filled; what a part lacks is null. */
@@ -36,13 +37,18 @@ function joinAnswers(parts: readonly DataProto[]): DataProto {
   );
 }
 
-/** verl's validation metrics: `val-core/…`, `val-aux/…`. An answer without a score is left out of its prompt. */
-export function validationMetrics({ batch, columns }: Scored): Record<string, number> {
+/**
+ * verl's validation metrics: `val-core/…`, `val-aux/…`. An answer without a score is left out of its prompt.
+ * @param reported what agent loops and rewards reported meanwhile; it comes under `val-aux/` too.
+ */
+export function validationMetrics({ batch, columns }: Scored, reported: StepMetrics): Record<string, number> {
   const sources = batch.column("data_source") as readonly string[];
   const uids = batch.column("uid") as readonly string[];
   const turns = batch.column("__num_turns__") as readonly number[];
   const infos = { reward: rowScores(columns), ...columns.parts };
+  const aside = Object.entries(reported.finish()).map(([name, value]) => [`val-aux/${name}`, value]);
   return {
+    ...(Object.fromEntries(aside) as Record<string, number>),
     ...nameValidationMetrics(processValidationMetrics(sources, uids, infos)),
     "val-aux/num_turns/min": turns.reduce((least, value) => Math.min(least, value), Infinity),
     "val-aux/num_turns/max": turns.reduce((most, value) => Math.max(most, value), -Infinity),
