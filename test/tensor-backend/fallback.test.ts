@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from "@jest/globals";
 import * as tf from "@tensorflow/tfjs";
 import { difference, ort, resultsOn } from "./on-backends.ts";
 
-tf.setBackend("ort");
+void tf.setBackend("ort");
 
 const silently = (body: () => void): string[] => {
   const warn = jest.spyOn(console, "warn").mockImplementation(() => undefined);
@@ -14,8 +14,8 @@ const silently = (body: () => void): string[] => {
   }
 };
 
-const image = () => tf.reshape(tf.range(0, 32), [1, 4, 4, 2]) as tf.Tensor4D;
-const filter = () => tf.reshape(tf.range(0, 36), [3, 3, 2, 2]) as tf.Tensor4D;
+const image = () => tf.reshape<tf.Rank.R4>(tf.range(0, 32), [1, 4, 4, 2]);
+const filter = () => tf.reshape<tf.Rank.R4>(tf.range(0, 36), [3, 3, 2, 2]);
 
 describe("kernels without a lowering", () => {
   it("run on cpu for that node alone, with one warning that names them", () => {
@@ -34,7 +34,7 @@ describe("kernels without a lowering", () => {
 
   it("have gradients as everything else", () => {
     const body = () =>
-      tf.grad((x) => tf.sum(tf.square(tf.maxPool(x as tf.Tensor4D, 2, 2, "same"))) as tf.Scalar)(image());
+      tf.grad((x) => tf.sum<tf.Scalar>(tf.square(tf.maxPool(x as tf.Tensor4D, 2, 2, "same"))))(image());
     let outcome: string | undefined = "not run";
     silently(() => (outcome = difference(resultsOn("ort", body), resultsOn("cpu", body), 1e-6)));
     expect(outcome).toBeUndefined();
@@ -83,16 +83,16 @@ describe("tensors without elements", () => {
 
 describe("tensors of another backend", () => {
   it("move here and back", () => {
-    tf.setBackend("cpu");
+    void tf.setBackend("cpu");
     const x = tf.tensor2d([[1, 2], [3, 4]]); // prettier-ignore
     const flat = tf.reshape(x, [4]);
-    tf.setBackend("ort");
+    void tf.setBackend("ort");
     expect([...tf.add(flat, 1).dataSync()]).toEqual([2, 3, 4, 5]);
     expect([...tf.matMul(x, x).dataSync()]).toEqual([7, 10, 15, 22]);
     const y = tf.mul(x, 2);
-    tf.setBackend("cpu");
+    void tf.setBackend("cpu");
     expect([...tf.add(y, x).dataSync()]).toEqual([3, 6, 9, 12]);
-    tf.setBackend("ort");
+    void tf.setBackend("ort");
     expect([...tf.sub(y, x).dataSync()]).toEqual([1, 2, 3, 4]);
   });
 });

@@ -1,6 +1,6 @@
-import { describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it } from "@jest/globals";
 import * as tf from "@tensorflow/tfjs";
-import { difference, on, read, resultsOn } from "./on-backends.ts";
+import { collectWarnings, difference, on, type Result, resultsOn } from "./on-backends.ts";
 
 const A = [[0.5, -1.2, 2.1], [0.3, 1.4, -0.7]]; // prettier-ignore
 const B = [[1.5, 0.2, 0.8], [0.9, 1.1, 2.2]]; // prettier-ignore
@@ -56,7 +56,6 @@ const CASES: Record<string, Case> = {
   pad: { at: A, of: (x) => tf.square(tf.pad(x, [[1, 0], [0, 2]])) }, // prettier-ignore
   pow: { at: POSITIVE, of: (x) => tf.pow(x, 3) },
   prelu: { at: A, of: (x) => tf.prelu(x, [0.1, 0.2, 0.3]) },
-  prod: { at: POSITIVE, of: (x) => tf.prod(x, 1) },
   reciprocal: { at: POSITIVE, of: tf.reciprocal },
   relu: { at: A, of: tf.relu },
   reverse: { at: A, of: (x) => tf.mul(tf.reverse(x, 1), b()) },
@@ -87,7 +86,7 @@ const CASES: Record<string, Case> = {
 const weighted = (of: Function) => (x: tf.Tensor) => {
   const y = of(x);
   const weights = tf.add(tf.cos(tf.range(0, y.size)), 1.5);
-  return tf.sum(tf.mul(y, tf.reshape(weights, y.shape))) as tf.Scalar;
+  return tf.sum<tf.Scalar>(tf.mul(y, tf.reshape(weights, y.shape)));
 };
 
 /** Central differences on `cpu`, element by element. The step balances rounding against curvature in float32. */
@@ -106,12 +105,15 @@ function finiteDifferences(of: Function, at: tf.TensorLike): number[] {
   });
 }
 
+const warnings = collectWarnings();
+afterEach(() => expect(warnings).toEqual([]));
+
 describe("gradients", () => {
   it.each(Object.entries(CASES))("%s", (_, { at, of }) => {
     const gradient = () => tf.grad(weighted(of))(tf.tensor(at));
     const here = resultsOn("ort", gradient);
     expect(difference(here, resultsOn("cpu", gradient), 1e-5)).toBeUndefined();
-    const [{ values }] = here as [ReturnType<typeof read>];
+    const [{ values }] = here as [Result];
     finiteDifferences(of, at).forEach((slope, i) => {
       expect(Math.abs(values[i]! - slope)).toBeLessThan(5e-3 * Math.max(1, Math.abs(slope)));
     });
@@ -120,7 +122,7 @@ describe("gradients", () => {
   it("of a gather counts repeated rows exactly", () => {
     const counts = (rows: number) =>
       resultsOn("ort", () =>
-        tf.grad((x) => tf.sum(tf.gather(x, ids([1, 3, 1, 1, 0]))) as tf.Scalar)(tf.zeros([rows, 2])),
+        tf.grad((x) => tf.sum<tf.Scalar>(tf.gather(x, ids([1, 3, 1, 1, 0]))))(tf.zeros([rows, 2])),
       )[0]!.values;
     expect(counts(4)).toEqual([1, 1, 3, 3, 0, 0, 1, 1]);
     expect(counts(1000).slice(0, 8)).toEqual([1, 1, 3, 3, 0, 0, 1, 1]);

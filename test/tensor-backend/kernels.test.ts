@@ -1,6 +1,6 @@
-import { describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it } from "@jest/globals";
 import * as tf from "@tensorflow/tfjs";
-import { difference, resultsOn } from "./on-backends.ts";
+import { collectWarnings, difference, resultsOn } from "./on-backends.ts";
 
 type Case = () => tf.Tensor | tf.Tensor[];
 
@@ -135,13 +135,13 @@ const MORE: Record<string, Case> = {
   dot: () => tf.dot(f([1, 2, 3]), b().transpose()),
   fusedMatMul: () =>
     tf.fused.matMul({
-      a: a() as tf.Tensor2D,
-      b: b() as tf.Tensor2D,
+      a: a(),
+      b: b(),
       transposeB: true,
       bias: f([0.1, -5]),
       activation: "relu",
     }),
-  fusedMatMulLinear: () => tf.fused.matMul({ a: a() as tf.Tensor2D, b: b() as tf.Tensor2D, transposeA: true }),
+  fusedMatMulLinear: () => tf.fused.matMul({ a: a(), b: b(), transposeA: true }),
   einsum: () => tf.einsum("ij,kj->ik", a(), b()),
   outer: () => tf.outerProduct(f([1, 2]) as tf.Tensor1D, f([3, 4, 5]) as tf.Tensor1D),
 
@@ -181,6 +181,9 @@ const MORE: Record<string, Case> = {
   scatterNdRows: () => tf.scatterND(tf.tensor2d([[1], [3], [1]], [3, 1], "int32"), tf.tensor2d([[1, 2], [3, 4], [5, 6]]), [4, 2]), // prettier-ignore
   depthToSpaceByHand: () => tf.transpose(tf.reshape(cube(), [2, 3, 2, 2]), [0, 2, 1, 3]),
 };
+
+const warnings = collectWarnings();
+afterEach(() => expect(warnings).toEqual([]));
 
 const check = (body: Case) => difference(resultsOn("ort", body), resultsOn("cpu", body), 2e-6);
 

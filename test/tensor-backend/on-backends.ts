@@ -1,3 +1,4 @@
+import { afterAll, jest } from "@jest/globals";
 import * as tf from "@tensorflow/tfjs";
 import { registerOrt } from "../../plugins/tensor-backend/ort/index.ts";
 import type { OrtBackend } from "../../plugins/tensor-backend/ort/backend.ts";
@@ -9,11 +10,13 @@ export const ort: OrtBackend = registerOrt({ threads: 2 });
 
 /** Runs `body` on a backend, and forgets its tensors. */
 export function on<T>(backend: "ort" | "cpu", body: () => T): T {
-  tf.setBackend(backend);
+  void tf.setBackend(backend);
   try {
-    return tf.tidy(body as () => void) as unknown as T;
+    let result: T | undefined;
+    tf.tidy(() => void (result = body()));
+    return result as T;
   } finally {
-    tf.setBackend("ort");
+    void tf.setBackend("ort");
   }
 }
 
@@ -53,4 +56,12 @@ export function difference(actual: Result[], expected: Result[], tolerance: numb
     }
   }
   return undefined;
+}
+
+/** Whatever the tests of a file warn about, for instance a kernel that is not recorded. */
+export function collectWarnings(): string[] {
+  const warnings: string[] = [];
+  const warn = jest.spyOn(console, "warn").mockImplementation((message) => void warnings.push(String(message)));
+  afterAll(() => warn.mockRestore());
+  return warnings;
 }

@@ -23,7 +23,7 @@ function model(seed: number) {
   const gain = tf.tidy(() => tf.variable(tf.ones([WIDTH])));
   const norm = (x: tf.Tensor) => tf.mul(tf.mul(x, tf.rsqrt(tf.add(tf.mean(tf.square(x), -1, true), 1e-6))), gain);
   const linear = (x: tf.Tensor, w: tf.Tensor) =>
-    tf.reshape(tf.matMul(tf.reshape(x, [-1, w.shape[0]!]), w as tf.Tensor2D), [...x.shape.slice(0, -1), w.shape[1]!]);
+    tf.reshape(tf.matMul(tf.reshape(x, [-1, w.shape[0]]), w as tf.Tensor2D), [...x.shape.slice(0, -1), w.shape[1]!]);
 
   const loss = (ids: tf.Tensor, targets: tf.Tensor): tf.Scalar => {
     const position = tf.range(0, LENGTH);
@@ -53,7 +53,7 @@ interface Run {
 
 /** Adam over `steps` batches; `each` sees every step. */
 function train(backend: "ort" | "cpu", steps: number, each: (step: number) => void = () => undefined): Run {
-  tf.setBackend(backend);
+  void tf.setBackend(backend);
   const { loss, variables } = model(42);
   const optimizer = tf.train.adam(0.02);
   const losses: number[] = [];
@@ -77,7 +77,7 @@ function train(backend: "ort" | "cpu", steps: number, each: (step: number) => vo
   const weights = variables.map((variable) => [...variable.dataSync()]);
   tf.dispose(variables);
   optimizer.dispose();
-  tf.setBackend("ort");
+  void tf.setBackend("ort");
   return { losses, weights };
 }
 

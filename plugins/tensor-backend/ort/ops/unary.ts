@@ -2,13 +2,15 @@ import type { ClipByValueAttrs, LeakyReluAttrs, StepAttrs } from "@tensorflow/tf
 import type { Kernel, KernelTable, One } from "../kernel.ts";
 import { defineOp, nodeOp, type Op } from "../op.ts";
 import type { GraphBuilder } from "../onnx/graph.ts";
+import type { LazyValue } from "../value.ts";
 import { cast } from "./cast.ts";
 
 /** Kernels that are one ONNX node on float32. */
+// prettier-ignore
 const FLOAT_NODES = [
-  "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Elu", "Erf", "Log", "Reciprocal", "Selu",
-  "Sigmoid", "Sin", "Sinh", "Softplus", "Sqrt", "Tan", "Tanh",
-] as const; // prettier-ignore
+  "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos", "Cosh", "Elu", "Erf", "Floor",
+  "Log", "Reciprocal", "Round", "Selu", "Sigmoid", "Sin", "Sinh", "Softplus", "Sqrt", "Tan", "Tanh",
+] as const;
 
 /** Kernels that are one ONNX node on float32 and int32 alike. */
 const NUMERIC_NODES = ["Abs", "Neg", "Sign"] as const;
@@ -78,6 +80,12 @@ function floatTest(op: Op): Kernel<One> {
   return (recorder, { x }) => recorder.record(op, [cast(recorder, x, "float32")], undefined, x.shape, "bool");
 }
 
+/** The slope of elu, told by its result: 1 above zero, result + 1 below. */
+const eluGrad = defineOp("EluGrad", (graph, [dy, y], out) => {
+  const below = graph.apply("Mul", [dy!, graph.apply("Add", [y!, graph.scalar(1)])]);
+  select(graph, graph.apply("GreaterOrEqual", [y!, graph.scalar(0)]), dy!, below, out);
+});
+
 const exp = nodeOp("Exp");
 const not = nodeOp("Not");
 const floatNodes = Object.fromEntries(FLOAT_NODES.map((name) => [name, nodeOp(name)])) as Record<
@@ -103,6 +111,8 @@ export const unaryKernels: KernelTable = {
   Square: numericKernel(square),
   Relu: numericKernel(relu),
   Exp: (recorder, { x }: One) => recorder.record(exp, [cast(recorder, x, "float32")], undefined, x.shape, "float32"),
+  EluGrad: (recorder, { dy, y }: { dy: LazyValue; y: LazyValue }) =>
+    recorder.record(eluGrad, [dy, y], undefined, y.shape, y.dtype),
   LogicalNot: (recorder, { x }: One) => recorder.record(not, [x], undefined, x.shape, "bool"),
   IsNan: floatTest(nodeOp("IsNaN")),
   IsInf: floatTest(nodeOp("IsInf")),
