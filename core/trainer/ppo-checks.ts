@@ -6,6 +6,7 @@ import { usesCritic } from "./ppo-fields.ts";
 /** Checks of a config that is valid by itself and cannot be run; nothing has been loaded yet. */
 export function checkRun(config: PpoConfig): void {
   checkGroups(config);
+  checkValidation(config);
   const asked = UNAVAILABLE.find(({ isAsked }) => isAsked(config));
   if (!asked) return;
   throw new VerlError(
@@ -38,6 +39,15 @@ const UNAVAILABLE: readonly { path: string; what: string; isAsked: (config: PpoC
     isAsked: ({ algorithm }) => algorithm.filter_groups.enable,
   },
 ];
+
+/** A run that only validates needs something to validate. */
+function checkValidation({ trainer, data }: PpoConfig): void {
+  if (!trainer.val_only || data.val_files.length > 0) return;
+  throw new VerlError("VERL_DATA_EMPTY", "`trainer.val_only` is true, but `data.val_files` names no file.", {
+    location: { path: "data.val_files" },
+    hint: "Name the validation files, or set trainer.val_only=false.",
+  });
+}
 
 /** An estimator that compares a prompt's answers needs more than one of them. */
 function checkGroups({ algorithm, actor_rollout_ref: { rollout } }: PpoConfig): void {

@@ -52,7 +52,8 @@ export class PpoTrainer {
       console.begin(total, start);
       // A resumed run has its first validation behind it.
       if (validation && ((val_before_train && start === 0) || val_only) && !stop.aborted) {
-        await record.logBefore(await this.validate(start), start);
+        const metrics = await this.validate(start);
+        if (Object.keys(metrics).length > 0) await record.logBefore(metrics, start);
       }
       const end = val_only ? { step: start, interrupted: stop.aborted } : await this.loop(start);
       return await record.close(end, total, end.step === total ? await this.saveModel() : undefined);

@@ -272,6 +272,16 @@ describe("a PPO run", () => {
   });
 });
 
+describe("a run that only validates", () => {
+  it("scores the validation answers and trains nothing", async () => {
+    const folder = runFolder();
+    const { result, steps } = await train(folder, [`data.val_files=${folder}/val.jsonl`, "trainer.val_only=true"]);
+    expect(steps.map(({ step }) => step)).toEqual([0]);
+    expect(result).toMatchObject({ step: 0, interrupted: false, model: undefined });
+    expect(result.validation).toHaveProperty(["val-core/letters/reward/mean@1"]);
+  });
+});
+
 describe("a PPO run that cannot be", () => {
   const refusal = async (overrides: readonly string[], folder = runFolder()) => {
     const run = train(folder, overrides);
@@ -296,6 +306,7 @@ describe("a PPO run that cannot be", () => {
       "VERL_FIELD_MISSING",
     ],
     ["a selected column of text", ["actor_rollout_ref.actor.select_keys=[data_source]"], "VERL_DATA_COLUMN_TYPE"],
+    ["validation alone without validation data", ["trainer.val_only=true"], "VERL_DATA_EMPTY"],
     ["a batch larger than the data", ["data.train_batch_size=8"], "VERL_DATA_EMPTY"],
     ["a reward file that is not there", ["custom_reward_function.path=nowhere.ts"], "VERL_REWARD_FUNCTION_FILE"],
   ])("is refused: %s", async (_what, overrides, code) => {
