@@ -24,7 +24,7 @@ export interface LossInputs {
   log_probs: Tensor2D;
   entropy?: Tensor2D;
   values?: Tensor2D;
-  /** Batch fields named in `TokenLoss.fields`, as tensors. */
+  /** Batch fields named in `TokenLoss.fields`: float32 whatever their dtype, [rows] or [rows, response length], 0 on pad rows. */
   fields: Readonly<Record<string, Tensor>>;
 }
 

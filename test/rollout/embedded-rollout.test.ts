@@ -240,12 +240,32 @@ describe("weights", () => {
     });
   });
 
+  it("must come again after sleep gave them back", async () => {
+    const weights = weightsOf();
+    const sampler = await rollout({ weights });
+    const before = await sampler.generate(ids(1), GREEDY);
+    await sampler.sleep(["weights"]);
+    await sampler.wake(["weights"]);
+    await expect(sampler.generate(ids(1), GREEDY)).rejects.toMatchObject({ code: "VERL_ROLLOUT_REQUEST" });
+    await sampler.updateWeights(weights);
+    expect(await sampler.generate(ids(1), GREEDY)).toEqual({ ...before, weightVersion: 2 });
+  });
+
   it("must fit the model", async () => {
     const sampler = await rollout();
     await expect(sampler.updateWeights(weightsOf({ ...TINY, hidden_size: 16 }))).rejects.toMatchObject({
       code: "VERL_MODEL_WEIGHTS",
     });
     await expect(sampler.updateWeights(new Map())).rejects.toMatchObject({ code: "VERL_MODEL_WEIGHTS" });
+  });
+});
+
+describe("a model that does not load", () => {
+  it("fails every request, and nothing else", async () => {
+    const sampler = new EmbeddedRollout({ role: "rollout", model: { path: "nowhere" } }, { eosTokenId: EOS });
+    await expect(sampler.generate(ids(1), GREEDY)).rejects.toMatchObject({ code: "VERL_MODEL_CONFIG" });
+    sampler.dispose();
+    await new Promise((resolve) => setImmediate(resolve));
   });
 });
 

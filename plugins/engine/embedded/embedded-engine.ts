@@ -170,11 +170,15 @@ export class EmbeddedEngine implements TrainingEngine {
   }
 
   dispose(): void {
-    void this.loading?.then(({ weights, rotary, optimizer }) => {
-      tf.dispose([weights, this.gradients ?? []]);
-      rotary.dispose();
-      optimizer?.dispose();
-    });
+    // A model that failed to load has nothing to give back; whoever asked for it has the error.
+    void this.loading?.then(
+      ({ weights, rotary, optimizer }) => {
+        tf.dispose([weights, this.gradients ?? []]);
+        rotary.dispose();
+        optimizer?.dispose();
+      },
+      () => undefined,
+    );
     this.loading = undefined;
   }
 

@@ -49,7 +49,7 @@ export class EmbeddedRollout implements RolloutEngine {
   private waiting: Waiting[] = [];
   private readonly running = new Set<Waiting>();
   /** Settles when the batches under way have ended. */
-  private idle: Promise<unknown> = Promise.resolve();
+  private idle: Promise<void> = Promise.resolve();
   private pumpScheduled = false;
   private asleep = false;
 
@@ -99,11 +99,14 @@ export class EmbeddedRollout implements RolloutEngine {
   }
 
   dispose(): void {
-    void this.abort().then(async () => {
-      this.use(undefined, this.weightVersion);
-      (await this.loading)?.rotary.dispose();
-      this.loading = undefined;
-    });
+    const { loading } = this;
+    this.loading = undefined;
+    void this.abort().then(() => this.use(undefined, this.weightVersion));
+    // A model that failed to load has nothing to give back; whoever asked for it has the error.
+    void Promise.all([loading, this.idle]).then(
+      ([model]) => model?.rotary.dispose(),
+      () => undefined,
+    );
   }
 
   private pumpSoon(): void {
@@ -124,7 +127,7 @@ export class EmbeddedRollout implements RolloutEngine {
       if (this.running.size + size > limit) return;
       const batch = this.waiting.splice(0, size);
       for (const waiting of batch) this.running.add(waiting);
-      this.idle = Promise.all([this.idle, this.run(batch)]);
+      this.idle = Promise.all([this.idle, this.run(batch)]).then(() => undefined);
     }
   }
 
@@ -155,10 +158,14 @@ export class EmbeddedRollout implements RolloutEngine {
   private async borrowWeights(): Promise<LoadedWeights> {
     if (!this.weights) {
       const { config } = await this.model();
-      const stored = await loadWeights(this.role.model.path);
+      // Once weights were sent, those of the folder are out of date.
+      const stored = this.weightVersion === 0 ? await loadWeights(this.role.model.path) : undefined;
       if (!stored) {
         throw new VerlError("VERL_ROLLOUT_REQUEST", "The rollout engine has no weights to sample from.", {
-          hint: `Send them by updateWeights, or put model.safetensors into ${this.role.model.path}.`,
+          hint:
+            this.weightVersion === 0
+              ? `Send them by updateWeights, or put model.safetensors into ${this.role.model.path}.`
+              : "They were given back by sleep; send them again by updateWeights.",
         });
       }
       this.use(weightTensors(config, stored, this.role.model.path), this.weightVersion);

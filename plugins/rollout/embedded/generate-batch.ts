@@ -83,7 +83,8 @@ function compact(rows: readonly Request[], live: readonly Request[]): [readonly 
   while (size >= 2 * Math.max(1, live.length)) size = Math.floor(size / 2);
   if (size === rows.length || live.length === 0) return [rows, undefined];
   const next = padRows(live, size);
-  return [next, Int32Array.from(next, (request) => rows.indexOf(request))];
+  const places = new Map(rows.map((request, row) => [request, row]));
+  return [next, Int32Array.from(next, (request) => places.get(request)!)];
 }
 
 /** Pad rows repeat the first request; what they sample is dropped. */
