@@ -11,7 +11,8 @@ import { buildReportData, condense, phaseTotals } from "../../core/trainer/repor
 import { embedJson } from "../../core/trainer/report/render-report.ts";
 import { readRunFacts, writeRunFacts } from "../../core/trainer/report/run-facts.ts";
 import { readMetrics, readRollouts } from "../../core/trainer/report/run-files.ts";
-import { writeReport } from "../../core/trainer/report/write-report.ts";
+import { summarise } from "../../core/trainer/report/summary.ts";
+import { readReportData, writeReport } from "../../core/trainer/report/write-report.ts";
 
 let dir: string;
 beforeEach(async () => {
@@ -133,7 +134,7 @@ describe("report.html", () => {
   });
 
   it("keeps texts of models, metrics and config as text: they open no tag and come back unchanged", async () => {
-    const html = await readFile(await writeReport(dir), "utf8");
+    const html = await readFile(await writeReport(dir, await readReportData(dir)), "utf8");
     expect(html).not.toContain("<script>alert");
     expect(html).not.toContain("<img");
     const json = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html)![1]!;
@@ -145,7 +146,7 @@ describe("report.html", () => {
   });
 
   it("asks the network for nothing", async () => {
-    const html = await readFile(await writeReport(dir), "utf8");
+    const html = await readFile(await writeReport(dir, await readReportData(dir)), "utf8");
     expect(html).not.toMatch(/(?:src|href)\s*=\s*["']?(?:https?:)?\/\//);
     expect(html).not.toMatch(/@import|url\(|fetch\(|XMLHttpRequest|WebSocket/);
     expect(html).toContain("default-src 'none'");
@@ -180,9 +181,45 @@ describe("report.html", () => {
 
   it("needs a run: a directory without one is refused with what to give", async () => {
     await cp(join(dir, "run.json"), join(dir, "empty", "run.json"));
-    await expect(writeReport(join(dir, "empty"))).rejects.toMatchObject({
+    await expect(readReportData(join(dir, "empty"))).rejects.toMatchObject({
       code: "VERL_REPORT_RUN",
       hint: expect.stringContaining("trainer.default_local_dir"),
     });
+  });
+});
+
+describe("summarise", () => {
+  it("draws the curves and shows the answers that became better first, nothing a terminal would obey", async () => {
+    await writeLines("metrics.jsonl", [
+      { step: 0, data: { "val-core/s/reward/mean@1": 0.1 } },
+      { step: 1, data: { "critic/score/mean": 0.25 } },
+      { step: 2, data: { "critic/score/mean": 0.75, "val-core/s/reward/mean@1": 0.9 } },
+    ]);
+    const row = (step: number, uid: string, output: string, score: number | null) => ({
+      ...rowOf(step, "val", output),
+      input: `${uid}?`,
+      uid,
+      score,
+    });
+    await writeLines("rollouts.jsonl", [
+      row(0, "a", "same", 1),
+      row(0, "b", "bad\u001b[2J", 0),
+      row(0, "c", "", null),
+      row(2, "a", "same", 1),
+      row(2, "b", "good", 1),
+      row(2, "c", "x".repeat(100), 0.5),
+    ]);
+    expect(summarise(await readReportData(dir))).toEqual([
+      "Validation  0.1 ▁█ 0.9",
+      "Reward      0.25 ▁█ 0.75",
+      "b? → step 0: bad [2J (0), step 2: good (1)",
+      `c? → step 0: (empty) (unscored), step 2: ${"x".repeat(59)}… (0.5)`,
+    ]);
+  });
+
+  it("says nothing of a run that was validated once", async () => {
+    await writeLines("metrics.jsonl", [{ step: 0, data: { "val-core/s/reward/mean@1": 0.1 } }]);
+    await writeLines("rollouts.jsonl", [rowOf(0, "val")]);
+    expect(summarise(await readReportData(dir))).toEqual([]);
   });
 });

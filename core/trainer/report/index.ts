@@ -1,2 +1,3 @@
 export { writeRunFacts, type RunFacts } from "./run-facts.ts";
-export { writeReport } from "./write-report.ts";
+export { summarise } from "./summary.ts";
+export { readReportData, writeReport } from "./write-report.ts";
