@@ -2,7 +2,7 @@ import type { PpoConfig, SftConfig } from "../config/index.ts";
 import { freezeRegistries, type RunContainer } from "../registry/index.ts";
 import { CheckpointManager, type Checkpoint, type CheckpointParts } from "./checkpoint/index.ts";
 import type { FitEnd } from "./fit-loop.ts";
-import { writeReport } from "./report/index.ts";
+import { readReportData, summarise, writeReport } from "./report/index.ts";
 import type { RunConsole } from "./run-console.ts";
 import { Trackers } from "./trackers.ts";
 
@@ -77,8 +77,10 @@ export class RunRecord {
     console.logger.warn(`The checkpoint is of a run with seed ${String(seed)}; this one goes on with ${trainer.seed}.`);
   }
 
-  async save(step: number, parts: CheckpointParts): Promise<void> {
+  /** @returns the checkpoint's directory. */
+  async save(step: number, parts: CheckpointParts): Promise<string> {
     this.checkpoint = await this.checkpoints.save(step, parts);
+    return this.checkpoint;
   }
 
   /** Takes a step's metrics. */
@@ -106,7 +108,7 @@ export class RunRecord {
     const { metrics, validation, checkpoint } = this;
     await this.trackers.close();
     console.end();
-    const report = this.logged ? await this.writeReport() : undefined;
+    const { report, summary } = this.logged ? await this.writeReport() : { summary: [] };
     const result = {
       ...end,
       total,
@@ -117,18 +119,19 @@ export class RunRecord {
       report,
       model,
     };
-    for (const line of closingWords(result)) console.note(line);
+    for (const line of [...summary, ...closingWords(result)]) console.note(line);
     return result;
   }
 
   /** A report that cannot be written spoils no run. */
-  private async writeReport(): Promise<string | undefined> {
+  private async writeReport(): Promise<{ report?: string; summary: string[] }> {
     const { trainer, console } = this.options;
     try {
-      return await writeReport(trainer.default_local_dir);
+      const data = await readReportData(trainer.default_local_dir);
+      return { report: await writeReport(trainer.default_local_dir, data), summary: summarise(data) };
     } catch (error) {
       console.logger.warn(`No report was written: ${error instanceof Error ? error.message : String(error)}`);
-      return undefined;
+      return { summary: [] };
     }
   }
 
