@@ -178,7 +178,7 @@ export class PpoTrainer {
     const [actor] = await policy.saveState();
     const criticState = critic ? (await critic.saveState())[0] : undefined;
     const extra: PpoExtra = klInReward ? { klCoefficient: klInReward.control.value } : {};
-    await record.save(step, {
+    const path = await record.save(step, {
       engines: { actor: actor!, ...(criticState && { critic: criticState }) },
       loader: loader.saveState(),
       // Every stream is named by the step that draws from it, so the seed is all of their state.
@@ -186,6 +186,9 @@ export class PpoTrainer {
       plugins: {},
       extra,
     });
+    if (config.actor_rollout_ref.actor.checkpoint.save_contents.includes("hf_model")) {
+      await policy.savePretrained(join(path, "actor", MODEL_FOLDER));
+    }
   }
 
   private async saveModel(): Promise<string> {

@@ -163,13 +163,16 @@ export class SftTrainer {
   private async save(step: number): Promise<void> {
     const { record, workers, loader, config } = this.parts;
     const [actor] = await workers.saveState();
-    await record.save(step, {
+    const path = await record.save(step, {
       engines: { actor: actor! },
       loader: loader.saveState(),
       rng: { seed: config.trainer.seed },
       plugins: {},
       extra: {},
     });
+    if (config.trainer.checkpoint.save_contents.includes("hf_model")) {
+      await workers.savePretrained(join(path, "actor", MODEL_FOLDER));
+    }
   }
 
   private async saveModel(): Promise<string> {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, jest } from "@jest/globals";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import * as tf from "@tensorflow/tfjs";
 import { registries } from "../../core/registry/index.ts";
 import { readSafetensors } from "../../core/tensor/safetensors.ts";
@@ -71,6 +71,7 @@ describe("a PPO run", () => {
       "trainer.val_before_train=true",
       "trainer.test_freq=2",
       "trainer.save_freq=3",
+      "actor_rollout_ref.actor.checkpoint.save_contents=[model, optimizer, extra, hf_model]",
       "actor_rollout_ref.actor.use_kl_loss=true",
       "trainer.log_val_generations=2",
       "actor_rollout_ref.rollout.val_kwargs.n=2",
@@ -123,7 +124,8 @@ describe("a PPO run", () => {
     expect(result.validation).toHaveProperty(["val-aux/num_turns/mean"], 2);
     expect(last!["training/rollout_logprobs_diff_max"]).toBeLessThan(1e-4);
     expect(existsSync(result.report!)).toBe(true);
-    expect(readdirSync(`${result.directory}/global_step_3`)).toContain("actor");
+    const inCheckpoint = await weightsOf(`${result.directory}/global_step_3/actor/huggingface`);
+    expect(inCheckpoint).toEqual(await weightsOf(result.model!));
     expect(terminal).toContain("Done: 3 of 3 steps.");
     // Two answers at each of the three validations.
     expect(terminal.match(/^ {2}\w+ → .*\(\d/gm)).toHaveLength(6);
