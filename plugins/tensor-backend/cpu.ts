@@ -1,5 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import type { TensorBackend } from "verl";
+import { registerGradients } from "./gradients.ts";
 
 /** tfjs' plain JavaScript: runs everywhere, slowly. */
 export const cpu: TensorBackend = {
@@ -7,6 +8,7 @@ export const cpu: TensorBackend = {
   tfjsName: "cpu",
   unavailable: () => Promise.resolve(undefined),
   async activate() {
+    registerGradients();
     await tf.setBackend("cpu");
   },
 };

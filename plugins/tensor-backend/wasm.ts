@@ -3,6 +3,7 @@ import { dirname, sep } from "node:path";
 import * as tf from "@tensorflow/tfjs";
 import type * as WasmBackend from "@tensorflow/tfjs-backend-wasm";
 import type { TensorBackend } from "verl";
+import { registerGradients } from "./gradients.ts";
 import { physicalCores } from "./physical-cores.ts";
 
 const PACKAGE = "@tensorflow/tfjs-backend-wasm";
@@ -30,6 +31,7 @@ export const wasm: TensorBackend = {
     const { setThreadsCount, setWasmPaths } = require(PACKAGE) as typeof WasmBackend;
     setWasmPaths(dirname(file) + sep);
     setThreadsCount(threads ?? physicalCores());
+    registerGradients();
     await tf.setBackend("wasm");
     await tf.ready();
   },

@@ -28,6 +28,22 @@ describe("the tensor backend", () => {
     expect(note).toContain(key);
   });
 
+  it.each(["ort", "wasm", "cpu"])("differentiates a gather on %s, with batches and without", async (key) => {
+    await activateBackend(key);
+    const gradient = (indices: number[][], axis: number, batchDims: number) =>
+      tf.tidy(() => {
+        const ids = tf.tensor2d(indices, undefined, "int32");
+        const at = tf.tensor2d([[1, 2, 3], [4, 5, 6]]); // prettier-ignore
+        return [
+          ...tf
+            .grad((x) => tf.sum<tf.Scalar>(tf.square(tf.gather(x, ids, axis, batchDims))))(at)
+            .dataSync(),
+        ];
+      });
+    expect(gradient([[1], [1]], 0, 0)).toEqual([0, 0, 0, 16, 20, 24]);
+    expect(gradient([[2, 2], [0, 1]], 1, 1)).toEqual([0, 0, 12, 8, 10, 0]); // prettier-ignore
+  });
+
   it("is the next best where ort cannot run, and the note says why", async () => {
     const missing = jest.spyOn(backends["ort"]!, "unavailable").mockResolvedValue("there is no binary for plan9-vax.");
     const { key, note } = await activateBackend(null);

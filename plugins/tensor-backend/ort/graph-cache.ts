@@ -58,7 +58,12 @@ export class GraphCache {
       this.#touch(entry);
       return entry.graph;
     }
-    return this.#compile(entry, tape, outputs);
+    try {
+      return this.#compile(entry, tape, outputs);
+    } catch (error) {
+      this.#evict(entry);
+      throw error;
+    }
   }
 
   clear(): void {

@@ -1,9 +1,9 @@
 import { totalmem } from "node:os";
 import * as tf from "@tensorflow/tfjs";
 import type { BackendOptions, TensorBackend } from "verl";
+import { registerGradients } from "../gradients.ts";
 import { physicalCores } from "../physical-cores.ts";
 import { OrtBackend } from "./backend.ts";
-import { registerGradients } from "./gradients.ts";
 import { registerKernels } from "./register.ts";
 import { loadBinding } from "./session.ts";
 

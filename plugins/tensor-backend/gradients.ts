@@ -49,10 +49,17 @@ function gatherGradient(dy: tf.Tensor, x: tf.Tensor, indices: tf.Tensor, batchDi
   const length = x.shape[batchDims]!;
   const width = tf.util.sizeFromShape(x.shape.slice(batchDims + 1));
   const ids = tf.reshape(indices, [batches, -1]);
-  const numbered =
-    batches === 1 ? ids : tf.add(ids, tf.reshape(tf.range(0, batches * length, length, "int32"), [batches, 1]));
-  const sums = tf.unsortedSegmentSum(tf.reshape(dy, [-1, width]), tf.reshape(numbered, [-1]), batches * length);
-  return tf.reshape(sums, x.shape);
+  if (tf.getKernel("UnsortedSegmentSum", tf.getBackend()) === undefined) {
+    // `wasm` lacks it, and so could not differentiate a gather: a product with one-hot rows sums as well.
+    const oneHot = tf.cast(tf.oneHot(ids, length), "float32");
+    return tf.reshape(tf.matMul(oneHot, tf.reshape(dy, [batches, -1, width]), true), x.shape);
+  }
+  const starts = tf.reshape(tf.range(0, batches * length, length, "int32"), [batches, 1]);
+  const numbered = tf.reshape(batches === 1 ? ids : tf.add(ids, starts), [-1]);
+  return tf.reshape(
+    tf.unsortedSegmentSum(tf.reshape(dy, [-1, width]), numbered as tf.Tensor1D, batches * length),
+    x.shape,
+  );
 }
 
 function gather(theirs: tf.GradConfig): tf.GradConfig {
