@@ -129,9 +129,10 @@ export function extendCache(cache: Cache, read: Cache, length: number): Cache {
   }));
 }
 
-/** The named rows of a cache. @param rows int32 [newRows] */
-export function gatherCache(cache: Cache, rows: tf.Tensor1D): Cache {
-  return cache.map(({ keys, values }) => ({ keys: tf.gather(keys, rows), values: tf.gather(values, rows) }));
+/** The named rows of a cache. */
+export function gatherCache(cache: Cache, rows: Int32Array): Cache {
+  const indices = tf.tensor1d(rows, "int32");
+  return cache.map(({ keys, values }) => ({ keys: tf.gather(keys, indices), values: tf.gather(values, indices) }));
 }
 
 /** One softmax over the cache and the chunk, which are never joined. */

@@ -1,10 +1,11 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import * as tf from "@tensorflow/tfjs";
 import { bucket } from "../../engine/embedded/bucket.ts";
-import { paddingBias, slice, type DecoderInput } from "../../engine/embedded/decoder.ts";
+import { slice, type DecoderInput } from "../../engine/embedded/decoder.ts";
 import { decodeChunk, extendCache, gatherCache, prefill, type Cache, type SamplerModel } from "./decode-chunk.ts";
 import type { Request } from "./request.ts";
-import { sampleTokens, type RowSampling, type SamplingKind } from "./sample-tokens.ts";
+import { rowTensors } from "./row-tensors.ts";
+import { sampleTokens } from "./sample-tokens.ts";
 
 /** Steps of one recorded graph. More would save round trips, but rows that end early are only noticed between chunks. */
 const CHUNK_STEPS = [1, 2, 3, 4, 6, 8];
@@ -21,7 +22,6 @@ export async function generateBatch(
   isAborted: (request: Request) => boolean,
   done: (request: Request) => void,
 ): Promise<void> {
-  const vocabulary = model.config.vocabSize;
   let rows = padRows(requests, bucket(requests.length));
   const settle = (open: readonly Request[]): Request[] =>
     open.filter((request) => {
@@ -39,19 +39,11 @@ export async function generateBatch(
       const steps = CHUNK_STEPS.find((count) => count >= longest) ?? CHUNK_STEPS.at(-1)!;
       const needed = Math.max(...live.map((request) => request.readCount)) + steps;
       const result = tf.tidy(() => {
-        const current = cache
-          ? kept
-            ? gatherCache(cache, tf.tensor1d(kept, "int32"))
-            : cache
-          : readPrompts(model, rows);
-        const { bias, last, positions, uniforms, sampling, kind } = rowTensors(
-          rows,
-          steps,
-          cacheLength(current),
-          vocabulary,
-        );
+        const current = cache ? (kept ? gatherCache(cache, kept) : cache) : readPrompts(model, rows);
+        const cached = current[0]!.keys.shape[2];
+        const { bias, last, positions, uniforms, sampling } = rowTensors(rows, steps, cached, model.config.vocabSize);
         const sample = (logits: tf.Tensor2D, step: number) =>
-          sampleTokens(logits, slice(uniforms, 1, step, 1), kind, sampling);
+          sampleTokens(logits, slice(uniforms, 1, step, 1), sampling);
         const { ids, logprobs, read } = decodeChunk(model, current, bias, last, positions, sample);
         const next = longest > steps ? extendCache(current, read, cacheBucket(needed)) : [];
         next.forEach(({ keys, values }) => [keys, values].forEach((tensor) => tf.keep(tensor)));
@@ -104,7 +96,7 @@ function readPrompts(model: SamplerModel, rows: readonly Request[]): Cache {
   });
   const length = cacheBucket(Math.max(1, ...distinct.map((prompt) => prompt.length - 1)));
   const cache = prefill(model, promptTensors(distinct, bucket(distinct.length), length));
-  return gatherCache(cache, tf.tensor1d(placeOf, "int32"));
+  return gatherCache(cache, placeOf);
 }
 
 function promptTensors(prompts: readonly Int32Array[], rows: number, length: number): DecoderInput {
@@ -126,82 +118,11 @@ function promptTensors(prompts: readonly Int32Array[], rows: number, length: num
   };
 }
 
-/** What changes from chunk to chunk, by row. */
-function rowTensors(rows: readonly Request[], steps: number, cached: number, vocabulary: number) {
-  const count = rows.length;
-  const column = (value: (request: Request) => number) => tf.tensor2d(Float32Array.from(rows, value), [count, 1]);
-  const matrix = (value: (request: Request, step: number) => number) =>
-    Float32Array.from({ length: count * steps }, (_, i) => value(rows[Math.floor(i / steps)]!, i % steps));
-  const greedyRows = rows.filter(({ sampling }) => sampling.temperature === 0).length;
-  const kind: SamplingKind = greedyRows === count ? "greedy" : greedyRows === 0 ? "random" : "mixed";
-  const unused = tf.tensor2d(
-    Int32Array.from(rows, (request) => cached - request.readCount),
-    [count, 1],
-    "int32",
-  );
-  const places = tf.reshape(tf.range(0, cached, 1, "int32"), [1, cached]);
-  const uniform = new Map<Request, number[]>();
-  for (const request of rows) {
-    if (!uniform.has(request))
-      uniform.set(
-        request,
-        Array.from({ length: steps }, () => request.uniform()),
-      );
-  }
-  const sampling: RowSampling = {
-    inverseTemperature: column(({ sampling }) => (sampling.temperature === 0 ? 1 : 1 / sampling.temperature)),
-    greedy:
-      kind === "mixed"
-        ? tf.tensor1d(
-            Uint8Array.from(rows, (r) => (r.sampling.temperature === 0 ? 1 : 0)),
-            "bool",
-          )
-        : undefined,
-    limits: kind === "greedy" ? undefined : limitTensors(rows, vocabulary, column),
-  };
-  return {
-    kind,
-    sampling,
-    bias: tf.reshape(paddingBias(tf.greaterEqual(places, unused)), [count, 1, 1, 1, cached]),
-    last: tf.tensor1d(
-      Int32Array.from(rows, (request) => request.last),
-      "int32",
-    ),
-    // Steps past a row's end are dropped; their positions only have to exist.
-    positions: tf.tensor2d(
-      Int32Array.from(matrix((request, step) => request.readCount + Math.min(step, request.remaining - 1))),
-      [count, steps],
-      "int32",
-    ),
-    uniforms: tf.tensor2d(
-      matrix((request, step) => uniform.get(request)![step]!),
-      [count, steps],
-    ),
-  };
-}
-
-function limitTensors(
-  rows: readonly Request[],
-  vocabulary: number,
-  column: (value: (request: Request) => number) => tf.Tensor2D,
-): RowSampling["limits"] {
-  const topK = ({ sampling }: Request) =>
-    sampling.top_k === -1 || sampling.temperature === 0 ? vocabulary : Math.min(sampling.top_k, vocabulary);
-  // Off is 2: rounding must not cut the tail of a distribution whose whole mass is wanted.
-  const topP = ({ sampling }: Request) => (sampling.top_p === 1 || sampling.temperature === 0 ? 2 : sampling.top_p);
-  if (rows.every((request) => topK(request) === vocabulary && topP(request) === 2)) return undefined;
-  return { topK: column(topK), topP: column(topP), candidates: Math.max(...rows.map(topK)) };
-}
-
 /** Lengths of a cache: 8, 12, 16, 24, 32, 48, … Two an octave, because a long answer goes through all of them. */
 export function cacheBucket(length: number): number {
   if (length <= 8) return 8;
   const step = 2 ** (Math.floor(Math.log2(length - 1)) - 1);
   return Math.ceil(length / step) * step;
-}
-
-function cacheLength(cache: Cache): number {
-  return cache[0]!.keys.shape[2];
 }
 
 function disposeCache(cache: Cache | undefined): void {

@@ -4,14 +4,11 @@ import * as tf from "@tensorflow/tfjs";
 export interface RowSampling {
   /** float32 [rows, 1]: 1/temperature; 1 for greedy rows. */
   inverseTemperature: tf.Tensor2D;
-  /** bool [rows], present when some rows are greedy and others not. */
-  greedy: tf.Tensor1D | undefined;
+  /** bool [rows] where some rows are greedy and others not. */
+  greedy: tf.Tensor1D | "all" | "none";
   /** Present when some row limits its choice. */
   limits: { topK: tf.Tensor2D; topP: tf.Tensor2D; candidates: number } | undefined;
 }
-
-/** Which of the rows need what; it decides the structure of the graph. */
-export type SamplingKind = "greedy" | "random" | "mixed";
 
 export interface SampledTokens {
   /** int32 [rows]. */
@@ -26,17 +23,12 @@ export interface SampledTokens {
  * @param logits [rows, vocabulary]
  * @param uniform [rows, 1] in [0, 1) with at most 23 bits, so that uniform · total stays below total in float32
  */
-export function sampleTokens(
-  logits: tf.Tensor2D,
-  uniform: tf.Tensor2D,
-  kind: SamplingKind,
-  rows: RowSampling,
-): SampledTokens {
+export function sampleTokens(logits: tf.Tensor2D, uniform: tf.Tensor2D, rows: RowSampling): SampledTokens {
   const vocabulary = logits.shape[1];
   const scaled = tf.mul<tf.Tensor2D>(logits, rows.inverseTemperature);
   const max = tf.max(scaled, 1, true);
   const mass = tf.exp(tf.sub<tf.Tensor2D>(scaled, max));
-  const ids = pick(logits, scaled, mass, uniform, kind, rows);
+  const ids = pick(logits, scaled, mass, uniform, rows);
   const chosen = tf.sum(tf.mul(scaled, tf.oneHot(ids, vocabulary)), 1, true);
   const logprobs = tf.sub(tf.sub(chosen, max), tf.log(tf.sum(mass, 1, true)));
   return { ids, logprobs: tf.reshape(logprobs, [-1]) };
@@ -47,12 +39,11 @@ function pick(
   scaled: tf.Tensor2D,
   mass: tf.Tensor2D,
   uniform: tf.Tensor2D,
-  kind: SamplingKind,
   { greedy, limits }: RowSampling,
 ): tf.Tensor1D {
-  if (kind === "greedy") return tf.argMax(logits, 1);
+  if (greedy === "all") return tf.argMax(logits, 1);
   const random = invert(limits ? withinLimits(scaled, mass, limits) : mass, uniform);
-  return kind === "random" ? random : tf.where(greedy!, tf.argMax<tf.Tensor1D>(logits, 1), random);
+  return greedy === "none" ? random : tf.where(greedy, tf.argMax<tf.Tensor1D>(logits, 1), random);
 }
 
 /** Index of the first entry whose cumulative mass exceeds uniform · total. */
