@@ -84,8 +84,9 @@ function spread(ratios: Float64Array, threshold: number, rowLogs: Float64Array |
   const bounded = boundedMoments(ratios, 1 / threshold, threshold);
   const extremes = rowLogs
     ? {
+        // Cut above alone: a tiny ratio is a number like any other.
         rollout_is_max: Math.exp(Math.min(max(rowLogs), MAX_LOG_RATIO)),
-        rollout_is_min: Math.exp(min(rowLogs)),
+        rollout_is_min: Math.exp(Math.min(min(rowLogs), MAX_LOG_RATIO)),
         rollout_is_ratio_fraction_high: shareAbove(rowLogs, Math.log(threshold)),
         rollout_is_ratio_fraction_low: shareBelow(rowLogs, -Math.log(threshold)),
       }
