@@ -25,6 +25,19 @@ const selfReference = {
   },
 };
 
+/** tfjs is CommonJS: `import` makes Node look through all its files for names first, which doubles the time that it takes to load. */
+const requireTfjs = {
+  name: "verl-require-tfjs",
+  resolveId: (source) => (source === "@tensorflow/tfjs" ? "\0tfjs" : null),
+  load: (id) =>
+    id === "\0tfjs"
+      ? {
+          code: `import { createRequire } from "node:module"; export default createRequire(import.meta.url)("@tensorflow/tfjs");`,
+          syntheticNamedExports: true,
+        }
+      : null,
+};
+
 /** Files that are read at run time lie beside the code that reads them. */
 const assets = {
   name: "verl-assets",
@@ -52,7 +65,8 @@ const schemas = {
   },
 };
 
-const external = (id) => !id.startsWith(".") && !id.startsWith("/") && id !== "verl" && !id.startsWith("verl/");
+const external = (id) =>
+  !id.startsWith("\0") && !id.startsWith(".") && !id.startsWith("/") && id !== "verl" && !id.startsWith("verl/");
 
 const code = {
   input: entries,
@@ -63,9 +77,10 @@ const code = {
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name]-[hash].js",
   },
-  external,
+  external: (id) => id !== "@tensorflow/tfjs" && external(id),
   plugins: [
     selfReference,
+    requireTfjs,
     resolve({ extensions: [".ts", ".js", ".mjs"] }),
     swc({
       swc: {
