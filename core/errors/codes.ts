@@ -21,12 +21,23 @@ export const ERROR_CODES = {
     blame: "user",
     when: "An option of a loss or an estimator lies outside what its formula allows.",
   },
+  VERL_ALGORITHM_GROUP: {
+    blame: "user",
+    when: "An estimator needs several answers a prompt, and a prompt has one.",
+  },
   VERL_ALGORITHM_LOG_PROB: {
     blame: "host",
     when: "A log-probability that rollout correction compares is not finite at an unmasked token.",
   },
   VERL_ALGORITHM_MASK: { blame: "plugin", when: "A response mask holds something else than 0 and 1." },
-  VERL_ALGORITHM_SHAPE: { blame: "plugin", when: "A loss matrix has another shape than the response mask." },
+  VERL_ALGORITHM_NOT_FINITE: {
+    blame: "plugin",
+    when: "A reward, a value or a return is NaN or infinite at an unmasked token of a scored row.",
+  },
+  VERL_ALGORITHM_SHAPE: {
+    blame: "plugin",
+    when: "A loss matrix or a field of an estimator has another shape than the response mask.",
+  },
   VERL_BATCH_ARROW: {
     blame: "host",
     when: "Bytes are not an Arrow stream that holds a batch, or a batch holds a value that Arrow and JSON have no place for.",
@@ -134,7 +145,7 @@ export const ERROR_CODES = {
   },
   VERL_ENGINE_NOT_FINITE: {
     blame: "plugin",
-    when: "A loss or one of its inputs became NaN or infinite; the weights were left as they were.",
+    when: "A loss, one of its inputs or a sampled log-prob is NaN or infinite; the weights were left as they were.",
   },
   VERL_ENGINE_STATE: { blame: "user", when: "A saved engine state does not fit the model that should resume from it." },
   VERL_ENTRY_META_INVALID: {
@@ -225,6 +236,18 @@ export const ERROR_CODES = {
   VERL_TENSOR_GRAPH: {
     blame: "plugin",
     when: "A recorded graph does not compile or fails while it runs, for example on an index out of range.",
+  },
+  VERL_TESTING_CASES: {
+    blame: "plugin",
+    when: "The golden cases that a plugin's author gives the conformance kit are missing, repeat each other or expect nothing.",
+  },
+  VERL_TESTING_PROPERTY: {
+    blame: "plugin",
+    when: "The conformance kit found an input for which an entry does not do what every entry of its kind must.",
+  },
+  VERL_TESTING_SETUP: {
+    blame: "plugin",
+    when: "The conformance kit has no test runner, or is told of a field or an exception that it does not know.",
   },
   VERL_TRAIN_DIRECTORY: {
     blame: "user",

@@ -251,6 +251,14 @@ describe("weights", () => {
     expect(await sampler.generate(ids(1), GREEDY)).toEqual({ ...before, weightVersion: 2 });
   });
 
+  it("that are not finite are an error, not tokens", async () => {
+    const weights = weightsOf();
+    weights.get("model.norm.weight")!.data[3] = NaN;
+    const sampler = await rollout({ weights });
+    await expect(sampler.generate(ids(1), RANDOM)).rejects.toMatchObject({ code: "VERL_ENGINE_NOT_FINITE" });
+    await expect(sampler.generate(ids(1), GREEDY)).rejects.toMatchObject({ code: "VERL_ENGINE_NOT_FINITE" });
+  });
+
   it("must fit the model", async () => {
     const sampler = await rollout();
     await expect(sampler.updateWeights(weightsOf({ ...TINY, hidden_size: 16 }))).rejects.toMatchObject({

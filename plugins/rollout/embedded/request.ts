@@ -43,9 +43,21 @@ export class Request {
     return (this.rng.nextU32() >>> 9) / 2 ** 23;
   }
 
-  /** Takes sampled tokens until one ends the answer; the rest of a chunk is dropped. */
+  /**
+   * Takes sampled tokens until one ends the answer; the rest of a chunk is dropped.
+   * @throws VERL_ENGINE_NOT_FINITE for a log-prob that is not finite: the weights hold NaN, and so the token means nothing
+   */
   take(ids: Int32Array, logprobs: Float32Array): void {
     for (let i = 0; i < ids.length && !this.stopReason; i += 1) {
+      if (!Number.isFinite(logprobs[i])) {
+        throw new VerlError(
+          "VERL_ENGINE_NOT_FINITE",
+          `The log-prob of sampled token ${this.ids.length} is ${logprobs[i]}.`,
+          {
+            hint: "The sampler's weights are not finite. Look at actor/grad_norm and actor/loss of the steps before.",
+          },
+        );
+      }
       this.ids.push(ids[i]!);
       this.logprobs.push(logprobs[i]!);
       if (this.stops.has(ids[i]!)) this.stopReason = "stop";
