@@ -118,7 +118,10 @@ describe("a worker group", () => {
       [0, [7]],
       [1, [8]],
     ]);
-    await expect(group.call("take", [[7]])).rejects.toThrow("a list of 1");
+    await expect(group.call("take", [[7]])).rejects.toMatchObject({
+      code: "VERL_DISPATCH_ARGUMENTS",
+      message: "Argument 1 of a DP_COMPUTE call to Probe is a list of 1.",
+    });
   });
 
   it("passes arguments on under ALL_TO_ALL: laid out for the ranks, or the same for all", async () => {
@@ -152,8 +155,29 @@ describe("a worker group", () => {
 
   it("refuses batches of different lengths and calls without a batch", async () => {
     const group = await WorkerGroup.create(Probe, [1], { worldSize: 2 });
-    await expect(group.call("scale", ids([1]), ids([1, 2]))).rejects.toThrow("batches of 1 and 2 rows");
+    await expect(group.call("scale", ids([1]), ids([1, 2]))).rejects.toMatchObject({
+      code: "VERL_DISPATCH_ARGUMENTS",
+      message: expect.stringContaining("batches of 1 and 2 rows"),
+    });
     await expect(group.call("scale", 3)).rejects.toThrow("no batch");
+  });
+
+  it("flags padding rows for the ranks and gives none of them back", async () => {
+    class Counter extends Worker {
+      @register({ dispatchMode: "DP_COMPUTE_METRIC" })
+      rows(batch: DataProto): Promise<number> {
+        return Promise.resolve(batch.validRows().length);
+      }
+
+      @register({ dispatchMode: "DP_COMPUTE_PROTO" })
+      same(batch: DataProto): Promise<DataProto> {
+        return Promise.resolve(batch);
+      }
+    }
+    const group = await WorkerGroup.create(Counter, [], { worldSize: 3 });
+    const batch = ids([1, 2, 3, 4]);
+    expect((await group.rows(batch)).reduce((sum, rows) => sum + rows, 0)).toBe(4);
+    expect((await group.same(batch)).equals(batch)).toBe(true);
   });
 
   it("lists what is registered when asked for something that is not", async () => {
@@ -176,7 +200,10 @@ describe("a worker group", () => {
         return Promise.resolve();
       }
     }
-    await expect(WorkerGroup.create(Clash, [])).rejects.toThrow('has a "call" of its own');
+    await expect(WorkerGroup.create(Clash, [])).rejects.toMatchObject({
+      code: "VERL_WORKER_METHOD_TAKEN",
+      message: expect.stringContaining('has a "call" of its own'),
+    });
   });
 
   it("disposes every worker once", async () => {
