@@ -10,7 +10,9 @@ export interface AdvantageInput {
   uid: readonly string[];
   /** 1 for rows whose reward is missing; they take no part in statistics and get 0. Absent: all rows are scored. */
   unscored?: Uint8Array;
-  /** Fields named in `requires`. */
+  /** Importance weights of rollout correction; absent when it is off. */
+  rollout_is_weights?: NdArray<"float32">;
+  /** Fields named in `requires`, and those that the options name: an NdArray, or one value a row. */
   [field: string]: unknown;
 }
 
@@ -40,6 +42,8 @@ export interface AdvantageOutput {
 export interface AdvantageEstimator extends EntryMeta {
   /** True where a row is compared with the other rows of its uid; such an estimator refuses `rollout.n: 1` at start. */
   readonly needsGroups?: boolean;
+  /** Batch fields that its options name, such as the columns of reward parts; required like those of `requires`. */
+  fieldsOf?(adv_kwargs: AdvantageConfig["adv_kwargs"]): readonly string[];
   compute(input: AdvantageInput, config: AdvantageConfig, ctx: AdvantageContext): AdvantageOutput;
 }
 

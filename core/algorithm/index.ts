@@ -6,13 +6,49 @@ export type {
   AdvantageOutput,
 } from "./advantage-estimator.ts";
 export { countDenominators, createAggregate } from "./aggregate.ts";
+export { checkAdvantageInput, notFinite } from "./check-advantage-input.ts";
+export { clipRange } from "./clip-range.ts";
+export { GROUP_METRICS, reportGroups } from "./group-metrics.ts";
+export {
+  comparedMeans,
+  groupedOutcomes,
+  lessGroupBaseline,
+  outcomeAdvantages,
+  type GroupedOutcomes,
+} from "./grouped-outcomes.ts";
 export { groupRows, groupStatistics, type Groups, type GroupStatistics } from "./groups.ts";
 export { createKlController, type KlController, type KlControllerConfig } from "./kl-controller.ts";
 export { applyKlPenalty, type PenalizedRewards } from "./kl-in-reward.ts";
 export type { KlPenalty } from "./kl-penalty.ts";
+export { kthLargest } from "./kth-largest.ts";
 export type { LossAgg, LossDenominators } from "./loss-agg.ts";
-export { maskedCount, maskedMean, maskedRowSums, maskedSum, maskedVar, maskedWhiten } from "./masked-arrays.ts";
+export {
+  maskedCount,
+  maskedMean,
+  maskedMoments,
+  maskedRowSums,
+  maskedSum,
+  maskedVar,
+  maskedWhiten,
+  varianceOf,
+  type Moments,
+} from "./masked-arrays.ts";
 export { outcomes, spreadOverTokens, type Outcomes } from "./outcome.ts";
-export type { Aggregate, PolicyLoss, PolicyLossConfig, PolicyLossInput, PolicyLossOutput } from "./policy-loss.ts";
+export type {
+  Aggregate,
+  PolicyLoss,
+  PolicyLossConfig,
+  PolicyLossContext,
+  PolicyLossInput,
+  PolicyLossOutput,
+  PolicyLossStep,
+} from "./policy-loss.ts";
+export { preparedField } from "./prepared-field.ts";
+export { rewardToGo } from "./reward-to-go.ts";
+export * from "./rollout-correction/index.ts";
+export { scoredMask } from "./scored-mask.ts";
 export { selectUnmasked } from "./select-unmasked.ts";
-export { resolveKlPenalty } from "./straight-through.ts";
+export { resolveKlPenalty, straightThrough } from "./straight-through.ts";
+export { tokenShare } from "./token-share.ts";
+export { whitenByTokens } from "./whiten-by-tokens.ts";
+export { withoutGradient } from "./without-gradient.ts";

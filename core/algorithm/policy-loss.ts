@@ -1,4 +1,5 @@
 import type { Scalar, Tensor, Tensor2D } from "@tensorflow/tfjs";
+import type { NdArray } from "../batch/nd-array.ts";
 import type { EntryMeta } from "../registry/entry.ts";
 import type { LossDenominators } from "./loss-agg.ts";
 
@@ -13,8 +14,24 @@ export interface PolicyLossInput {
   rollout_is_weights?: Tensor2D;
   /** Per-token entropy, present when the run computes it. */
   entropy?: Tensor2D;
-  /** Fields of `requires` and of `actor.select_keys`. */
+  /** Fields of `requires`, of `actor.select_keys` and of the loss's own `prepare`. */
   [field: string]: Tensor | undefined;
+}
+
+/** All rows of one optimizer step, as constants: rows × response length. */
+export interface PolicyLossStep {
+  /** log π_θ before the step. */
+  log_probs: NdArray<"float32">;
+  old_log_probs: NdArray<"float32">;
+  advantages: NdArray<"float32">;
+  response_mask: NdArray;
+  /** What else the loss receives. */
+  [field: string]: NdArray | undefined;
+}
+
+export interface PolicyLossContext {
+  /** Adds a metric of the optimizer step, under its full name. */
+  metric(name: string, value: number): void;
 }
 
 /** The `actor_rollout_ref.actor` section of the config, as far as losses read it. */
@@ -52,6 +69,12 @@ export interface PolicyLossOutput {
 
 /** A loss touches the model only through per-token log-probabilities (and entropy). Pure and differentiable in `log_probs`. */
 export interface PolicyLoss extends EntryMeta {
+  /**
+   * For losses that depend on the step as a whole, such as on its mean advantage: called once an optimizer step, with all its rows,
+   * before they are cut into micro-batches. The fields that it returns go with their rows to `compute`, and replace those of the same
+   * name; a `response_mask` among them is the one that the step's denominators are counted over. Costs one more forward pass. Pure.
+   */
+  prepare?(step: PolicyLossStep, config: PolicyLossConfig, ctx: PolicyLossContext): Record<string, NdArray>;
   compute(input: PolicyLossInput, config: PolicyLossConfig, agg: Aggregate): PolicyLossOutput;
 }
 

@@ -17,7 +17,7 @@ export function resolveKlPenalty(key: string): Pick<KlPenalty, "compute"> {
 }
 
 /** The first argument's value with the second one's gradient. */
-const straightThrough = tf.customGrad((value: unknown) => ({
+export const straightThrough = tf.customGrad((value: unknown) => ({
   value: tf.clone(value as tf.Tensor),
   gradFunc: (dy: tf.Tensor) => [tf.zerosLike(dy), dy],
 })) as (value: tf.Tensor2D, surrogate: tf.Tensor2D) => tf.Tensor2D;

@@ -1,0 +1,36 @@
+import { NdArray, rewardToGo, type AdvantageEstimator } from "verl";
+
+/**
+ * ReMax: the reward of the greedy answer to the same prompt is the baseline.
+ *
+ *     G_t = Σ_{t' ≥ t} r_t'        A_t = G_t − b
+ *
+ * A row whose greedy answer has no score takes no part and gets 0.
+ */
+export const remax: AdvantageEstimator = {
+  description: "Reward to go minus the reward of the greedy answer.",
+  paper: "ReMax, arXiv 2310.10505, algorithm 1",
+  requires: ["reward_baselines"],
+  metrics: { "advantage/missing_baselines": "Share of rows whose greedy answer has no score." },
+  departures: ["Advantages and returns are 0 behind the response mask."],
+  compute(input, _config, ctx) {
+    const { response_mask, unscored } = input;
+    const baselines = (input["reward_baselines"] as NdArray<"float32">).data;
+    const returns = rewardToGo(input);
+    const advantages = NdArray.zeros("float32", response_mask.shape);
+    const [mask, width, rows] = [response_mask.data, response_mask.rowSize, response_mask.rows];
+    let missing = 0;
+    for (let row = 0, at = 0; row < rows; row++) {
+      const end = at + width;
+      const baseline = baselines[row]!;
+      const present = Number.isFinite(baseline);
+      if (!present) missing++;
+      if (present && !unscored?.[row]) {
+        for (; at < end; at++) if (mask[at] !== 0) advantages.data[at] = returns.data[at]! - baseline;
+      }
+      at = end;
+    }
+    ctx.metric("advantage/missing_baselines", missing / Math.max(rows, 1));
+    return { advantages, returns };
+  },
+};
