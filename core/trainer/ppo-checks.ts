@@ -1,7 +1,7 @@
 import type { PpoConfig } from "../config/index.ts";
 import { VerlError } from "../errors/index.ts";
 import { registries } from "../registry/index.ts";
-import { usesCritic } from "./ppo-fields.ts";
+import { fieldsOfRun, usesCritic } from "./ppo-fields.ts";
 
 /** Checks of a config that is valid by itself and cannot be run; nothing has been loaded yet. */
 export function checkRun(config: PpoConfig): void {
@@ -39,6 +39,22 @@ const UNAVAILABLE: readonly { path: string; what: string; isAsked: (config: PpoC
     isAsked: ({ algorithm }) => algorithm.filter_groups.enable,
   },
 ];
+
+/** Columns of the data must not have names of fields that the run makes itself. @throws VERL_BATCH_CONFLICT */
+export function checkColumns(config: PpoConfig, columns: readonly string[]): void {
+  const own = fieldsOfRun(config, ["advantages", "returns"]);
+  own.delete("uid");
+  const taken = columns.find((column) => own.has(column));
+  if (taken === undefined) return;
+  throw new VerlError(
+    "VERL_BATCH_CONFLICT",
+    `The data has a column "${taken}", a name that the run gives to a field of its own.`,
+    {
+      location: { path: "data.train_files" },
+      hint: "Rename the column.",
+    },
+  );
+}
 
 /** A run that only validates needs something to validate. */
 function checkValidation({ trainer, data }: PpoConfig): void {

@@ -28,7 +28,7 @@ import { activateBackend } from "../tensor/backend.ts";
 import { createRng, type Rng } from "../tensor/rng.ts";
 import { actorLossParts } from "./actor-loss-parts.ts";
 import { StepMetrics } from "./metrics/step-metrics.ts";
-import { checkRun } from "./ppo-checks.ts";
+import { checkColumns, checkRun } from "./ppo-checks.ts";
 import { checkFields, usesReference } from "./ppo-fields.ts";
 import { RolloutLog } from "./rollout-log/index.ts";
 import { RunConsole } from "./run-console.ts";
@@ -112,7 +112,9 @@ export async function createPpoRun(config: PpoConfig, options: TrainerOptions = 
   const train = await loadDataset(container, config, data.train_files, data.train_max_samples);
   const validation =
     data.val_files.length > 0 ? await loadDataset(container, config, data.val_files, data.val_max_samples) : undefined;
-  checkFields(config, Object.keys(train.row(0)));
+  const columns = Object.keys(train.row(0));
+  checkColumns(config, columns);
+  checkFields(config, columns);
   const loader = createLoader(container, config, train.length);
   const total = trainer.total_training_steps ?? loader.stepsPerEpoch * trainer.total_epochs;
 

@@ -315,6 +315,14 @@ describe("a PPO run that cannot be", () => {
     expect(await refusal(overrides)).toMatchObject({ code });
   });
 
+  it("is refused: a column with the name of a field", async () => {
+    const folder = runFolder();
+    const row = { data_source: "letters", prompt: [{ role: "user", content: "ab" }], responses: ["c"] };
+    writeFileSync(`${folder}/train.jsonl`, `${JSON.stringify(row)}\n`.repeat(2));
+    const error = await refusal([], folder);
+    expect(error).toMatchObject({ code: "VERL_BATCH_CONFLICT", message: expect.stringContaining(`"responses"`) });
+  });
+
   it("tells which option would supply a missing field", async () => {
     const error = await refusal(["actor_rollout_ref.actor.select_keys=[ref_log_prob]"]);
     expect(error!.hint).toContain("actor_rollout_ref.actor.use_kl_loss=true");
