@@ -15,7 +15,7 @@ const NO_METRICS: PolicyLossContext = { metric: () => {} };
  * taken for the whole step.
  */
 export function preparedField(
-  prepare: NonNullable<PolicyLoss["prepare"]>,
+  loss: PolicyLoss,
   name: string,
   input: PolicyLossInput,
   config: PolicyLossConfig,
@@ -25,8 +25,7 @@ export function preparedField(
   const constants = Object.entries(input).flatMap(([field, tensor]) =>
     tensor ? [[field, new NdArray("float32", tensor.shape, Float32Array.from(tensor.dataSync()))] as const] : [],
   );
-  const { data, shape } = prepare(Object.fromEntries(constants) as unknown as PolicyLossStep, config, NO_METRICS)[
-    name
-  ]!;
+  const step = Object.fromEntries(constants) as unknown as PolicyLossStep;
+  const { data, shape } = loss.prepare!(step, config, NO_METRICS)[name]!;
   return tf.tensor2d(data as Float32Array, shape as [number, number], "float32");
 }

@@ -2,6 +2,7 @@ import type { DataProto } from "../batch/data-proto.ts";
 import type { TokenLoss, TrainingEngine } from "../engine/training-engine.ts";
 import { VerlError } from "../errors/index.ts";
 import type { Rng } from "../tensor/rng.ts";
+import type { PreparedMiniBatch } from "./loss-preparation.ts";
 import { cutMicroBatches, type MicroBatchSize } from "./micro-batches.ts";
 
 export interface UpdatePlan {
@@ -18,6 +19,7 @@ export interface UpdatePlan {
 /**
  * Trains on a batch: mini-batches × epochs, one optimizer step each. The loss of a mini-batch is made for the whole of it, so that its
  * denominators are counted once, however it is cut.
+ * @param prepare adds fields that depend on the mini-batch as a whole, before its loss is made.
  * @param prefix of the metrics `loss`, `grad_norm`, `lr` and `skipped_steps`: `actor`, `critic`, `train`.
  * @returns the mean over optimizer steps of each metric; `skipped_steps` counts those that non-finite gradients prevented.
  */
@@ -27,11 +29,13 @@ export async function trainOnBatch(
   plan: UpdatePlan,
   makeLoss: (miniBatch: DataProto) => TokenLoss,
   prefix: string,
+  prepare?: (miniBatch: DataProto) => Promise<PreparedMiniBatch>,
 ): Promise<Record<string, number>> {
   const updates: Record<string, number>[] = [];
   let skippedSteps = 0;
-  for (const miniBatch of batch.makeIterator(plan.miniBatchRows, { epochs: plan.epochs, shuffle: plan.shuffle })) {
-    const metrics = await accumulate(engine, miniBatch, makeLoss(miniBatch), plan, prefix);
+  for (const rows of batch.makeIterator(plan.miniBatchRows, { epochs: plan.epochs, shuffle: plan.shuffle })) {
+    const { batch: miniBatch, metrics: ofStep } = prepare ? await prepare(rows) : { batch: rows, metrics: {} };
+    const metrics = { ...ofStep, ...(await accumulate(engine, miniBatch, makeLoss(miniBatch), plan, prefix)) };
     const { gradNorm, lr, skipped } = await engine.optimStep();
     if (skipped) skippedSteps++;
     updates.push({ ...metrics, [`${prefix}/grad_norm`]: gradNorm, [`${prefix}/lr`]: lr });

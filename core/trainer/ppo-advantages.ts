@@ -37,7 +37,7 @@ async function perTokenKl(batch: DataProto, penalty: Pick<KlPenalty, "compute">)
   return values;
 }
 
-/** The batch with `advantages` and `returns`; the estimator sees the fields that every one sees, and those it requires. */
+/** The batch with `advantages` and `returns`; the estimator sees the fields that every one sees, and those that it or its options name. */
 export function withAdvantages(
   batch: DataProto,
   estimator: AdvantageEstimator,
@@ -45,13 +45,15 @@ export function withAdvantages(
   metrics: StepMetrics,
 ): DataProto {
   const mask = batch.tensor("response_mask");
-  const required = (estimator.requires ?? []).map((field): [string, unknown] => [
+  const optional = batch.batch.has("rollout_is_weights") ? ["rollout_is_weights"] : [];
+  const fields = [...(estimator.requires ?? []), ...(estimator.fieldsOf?.(config.adv_kwargs) ?? []), ...optional];
+  const extra = fields.map((field): [string, unknown] => [
     field,
     batch.batch.has(field) ? batch.tensor(field) : batch.column(field),
   ]);
   const { advantages, returns } = estimator.compute(
     {
-      ...Object.fromEntries(required),
+      ...Object.fromEntries(extra),
       token_level_rewards: batch.tensor("token_level_rewards", "float32"),
       response_mask: new NdArray("float32", mask.shape, Float32Array.from(mask.data as Int32Array)),
       uid: batch.column("uid") as readonly string[],

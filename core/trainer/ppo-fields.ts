@@ -2,7 +2,7 @@ import type { PpoConfig } from "../config/index.ts";
 import { DataProto } from "../batch/data-proto.ts";
 import { NdArray } from "../batch/nd-array.ts";
 import { VerlError } from "../errors/index.ts";
-import { checkRequires, registries } from "../registry/index.ts";
+import { checkRequires, registries, resolveOptions } from "../registry/index.ts";
 
 /** What adds a field to the batch that not every run has. */
 const SUPPLIERS: Readonly<Record<string, string>> = {
@@ -70,10 +70,16 @@ export function checkBatchFields(config: PpoConfig, batch: DataProto): void {
   checkAvailable(config, fieldsOfRun(config, [...batch.batch.keys(), ...batch.nonTensorBatch.keys()]));
 }
 
-const inUse = ({ algorithm, actor_rollout_ref: { actor } }: PpoConfig) => [
-  registries.adv_estimator.find(algorithm.adv_estimator),
-  registries.policy_loss.find(actor.policy_loss.loss_mode),
-];
+const inUse = ({ algorithm, actor_rollout_ref: { actor } }: PpoConfig) => {
+  const estimator = registries.adv_estimator.find(algorithm.adv_estimator);
+  const options = resolveOptions("adv_estimator", algorithm.adv_estimator, algorithm.adv_kwargs);
+  const { requires = [] } = estimator.entry;
+  const named = estimator.entry.fieldsOf?.(options) ?? [];
+  return [
+    { ...estimator, entry: { ...estimator.entry, requires: [...requires, ...named] } },
+    registries.policy_loss.find(actor.policy_loss.loss_mode),
+  ];
+};
 
 const selectKeys = ({ actor_rollout_ref: { actor } }: PpoConfig): readonly string[] => actor.select_keys;
 

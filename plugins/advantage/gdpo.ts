@@ -1,9 +1,9 @@
+import type { NdArray } from "verl";
 import {
   comparedMeans,
   GROUP_METRICS,
   groupRows,
   groupStatistics,
-  NdArray,
   outcomeAdvantages,
   outcomes,
   reportGroups,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import type { AdvantageConfig, AdvantageEstimator, AdvantageInput } from "../../core/algorithm/index.ts";
+import type { AdvantageConfig, AdvantageInput } from "../../core/algorithm/index.ts";
 import { NdArray } from "../../core/batch/index.ts";
 import { registries, resolveOptions } from "../../core/registry/index.ts";
 import { advantageEstimators } from "../../plugins/advantage/index.ts";
 import { expectClose } from "./vectors.ts";
 
-for (const { key, entry } of advantageEstimators) registries.adv_estimator.register(key, entry as AdvantageEstimator);
+for (const { key, entry } of advantageEstimators) registries.adv_estimator.register(key, entry);
 
 const matrix = (rows: readonly (readonly number[])[]) =>
   new NdArray("float32", [rows.length, rows[0]?.length ?? 0], Float32Array.from(rows.flat()));
@@ -179,7 +179,7 @@ describe("every estimator", () => {
         name,
         field instanceof NdArray ? field.gather([3, 2, 1, 0]) : [...(field as unknown[])].reverse(),
       ]),
-    ) as typeof batch;
+    ) as unknown as typeof batch;
     const before = [...batch.token_level_rewards.data];
     const forward = matrix([run(key, batch, options(key)).advantages])
       .reshape([4, 2])

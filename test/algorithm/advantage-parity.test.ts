@@ -4,7 +4,7 @@ import { NdArray } from "../../core/batch/index.ts";
 import { advantageEstimators } from "../../plugins/advantage/index.ts";
 import { array, expectClose, flat, vectors, type Matrix } from "./vectors.ts";
 
-const estimators = new Map(advantageEstimators.map(({ key, entry }) => [key, entry as AdvantageEstimator]));
+const estimators = new Map<string, AdvantageEstimator>(advantageEstimators.map(({ key, entry }) => [key, entry]));
 
 interface Case {
   estimator: string;

@@ -14,6 +14,7 @@ import { actorLoss, actorLossFields, type ActorLossParts } from "../actor-loss.t
 import { actorLossParts } from "../actor-loss-parts.ts";
 import { trainOnBatch, type UpdatePlan } from "../actor-update.ts";
 import { forwardInParts, type EngineOutput } from "../forward-in-parts.ts";
+import { lossPreparation } from "../loss-preparation.ts";
 import { microBatchSize } from "../micro-batches.ts";
 import { actorRole, referenceRole, rolloutRole, type TrainingLength } from "../role-configs.ts";
 import { ModelWorker } from "./model-worker.ts";
@@ -104,9 +105,14 @@ export class ActorRolloutRefWorker extends ModelWorker {
       metaInfoKeys: [],
     });
     const { loss_scale_factor } = this.options.config.actor_rollout_ref.actor;
-    const makeLoss = (miniBatch: DataProto) =>
-      actorLoss(parts, fields, countDenominators(miniBatch.tensor("response_mask"), loss_scale_factor));
-    const metrics = await trainOnBatch(this.engine, rows, this.updatePlan(step), makeLoss, "actor");
+    const makeLoss = (miniBatch: DataProto) => {
+      const prepared = [...miniBatch.batch.keys()].filter((field) => !rows.batch.has(field));
+      const denominators = countDenominators(miniBatch.tensor("response_mask"), loss_scale_factor);
+      return actorLoss(parts, [...fields, ...prepared], denominators);
+    };
+    const plan = this.updatePlan(step);
+    const prepare = lossPreparation(this.engine, parts, fields, plan);
+    const metrics = await trainOnBatch(this.engine, rows, plan, makeLoss, "actor", prepare);
     return parts.kl ? { ...metrics, "actor/kl_coef": parts.kl.coef } : metrics;
   }
 
