@@ -143,7 +143,10 @@ export const ERROR_CODES = {
     blame: "host",
     when: "A batch handed to an engine lacks a field, or holds token ids or masks that the model cannot read.",
   },
-  VERL_ENGINE_LOSS_CONSTANT: { blame: "plugin", when: "A loss does not depend on what the model computed, so it has no gradient." },
+  VERL_ENGINE_LOSS_CONSTANT: {
+    blame: "plugin",
+    when: "A loss does not depend on what the model computed, so it has no gradient.",
+  },
   VERL_ENGINE_NOT_FINITE: {
     blame: "plugin",
     when: "A loss, one of its inputs or a sampled log-prob is NaN or infinite; the weights were left as they were.",

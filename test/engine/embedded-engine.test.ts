@@ -259,6 +259,14 @@ describe("forwardBackward", () => {
     expect(await engine.exportWeights()).toEqual(before);
   });
 
+  it("refuses a loss that the model has no part in", async () => {
+    const engine = make();
+    const constant = { ...linearLoss(), compute: () => ({ loss: tf.scalar(1), metrics: {} }) };
+    await expect(
+      engine.forwardBackward(batchOf(ROWS, SHAPE, weight(3)), constant, { temperature: 1 }),
+    ).rejects.toMatchObject({ code: "VERL_ENGINE_LOSS_CONSTANT" });
+  });
+
   it("keeps no tensor behind", async () => {
     const engine = make();
     const step = async () => {

@@ -77,26 +77,7 @@ export class EmbeddedEngine implements TrainingEngine {
     const model = await this.model();
     const micro = new MicroBatch(batch, model.config);
     model.rotary.reach(micro.lastPosition);
-    const names = Object.keys(model.weights);
-    let metricNames: string[] = [];
-    const { scalars, accumulated } = tf.tidy(() => {
-      const fields = Object.fromEntries(loss.fields.map((name) => [name, micro.field(name)]));
-      let scalars!: tf.Tensor;
-      const lossOf = (...tensors: tf.Tensor[]): tf.Scalar => {
-        const weights = Object.fromEntries(names.map((name, i) => [name, tensors[i]!]));
-        const outputs = compute(model, weights, micro, loss.outputs, temperature);
-        const result = loss.compute({ ...(outputs as Omit<LossInputs, "fields">), fields });
-        metricNames = Object.keys(result.metrics);
-        scalars = tf.keep(tf.stack([result.loss, ...Object.values(result.metrics)]));
-        return result.loss;
-      };
-      const { grads } = tf.valueAndGrads(lossOf)(Object.values(model.weights));
-      const added = names.map(
-        (name, i) => [name, tf.keep(this.gradients ? tf.add(this.gradients[name]!, grads[i]!) : grads[i]!)] as const,
-      );
-      return { scalars, accumulated: Object.fromEntries(added) };
-    });
-
+    const { scalars, metricNames, accumulated } = this.recordStep(model, micro, loss, temperature);
     const [value, ...metrics] = await scalars.data();
     scalars.dispose();
     if (!Number.isFinite(value)) {
@@ -200,6 +181,44 @@ export class EmbeddedEngine implements TrainingEngine {
     );
     const optimizer = this.role.optim && new AdamW(this.role.optim, this.role.total_training_steps ?? 0, weights);
     return { config, rotary: new Rotary(config), weights, optimizer };
+  }
+
+  /** Records forward, loss and backward. `scalars` holds the loss and the metrics, so that one read gets them all. */
+  private recordStep(model: Model, micro: MicroBatch, loss: TokenLoss, temperature: number) {
+    const names = Object.keys(model.weights);
+    let metricNames: string[] = [];
+    let scalars: tf.Tensor | undefined;
+    try {
+      const accumulated = tf.tidy(() => {
+        const fields = Object.fromEntries(loss.fields.map((name) => [name, micro.field(name)]));
+        const lossOf = (...tensors: tf.Tensor[]): tf.Scalar => {
+          const weights = Object.fromEntries(names.map((name, i) => [name, tensors[i]!]));
+          const outputs = compute(model, weights, micro, loss.outputs, temperature);
+          const result = loss.compute({ ...(outputs as Omit<LossInputs, "fields">), fields });
+          metricNames = Object.keys(result.metrics);
+          scalars = tf.keep(tf.stack([result.loss, ...Object.values(result.metrics)]));
+          return result.loss;
+        };
+        const { grads } = tf.valueAndGrads(lossOf)(Object.values(model.weights));
+        const added = names.map((name, i) => {
+          const old = this.gradients?.[name];
+          return [name, tf.keep(old ? tf.add(old, grads[i]!) : grads[i]!)] as const;
+        });
+        return Object.fromEntries(added);
+      });
+      return { scalars: scalars!, metricNames, accumulated };
+    } catch (cause) {
+      scalars?.dispose();
+      if (!String(cause).includes("gradient of y=f(x) with respect to x")) throw cause;
+      throw new VerlError(
+        "VERL_ENGINE_LOSS_CONSTANT",
+        "The loss does not depend on the model, so there is nothing to train.",
+        {
+          hint: `Compute it from ${loss.outputs.join(", ")} by tfjs operations, without reading values out in between.`,
+          cause,
+        },
+      );
+    }
   }
 
   private async notFinite(
