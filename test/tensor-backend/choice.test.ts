@@ -3,6 +3,7 @@ import * as tf from "@tensorflow/tfjs";
 import { registries } from "../../core/registry/index.ts";
 import { activateBackend } from "../../core/tensor/backend.ts";
 import { tensorBackends } from "../../plugins/tensor-backend/index.ts";
+import { whyNot } from "../../plugins/tensor-backend/ort/why-not.ts";
 import { physicalCores } from "../../plugins/tensor-backend/physical-cores.ts";
 
 const backends = Object.fromEntries(tensorBackends.map(({ key, entry }) => [key, entry]));
@@ -13,6 +14,28 @@ beforeAll(() => {
 });
 afterAll(async () => {
   await tf.setBackend("cpu");
+});
+
+describe("why ort cannot run", () => {
+  it.each([
+    [
+      "MODULE_NOT_FOUND",
+      "Cannot find module 'onnxruntime-node/dist/binding.js'\nRequire stack:",
+      /not installed. Run `npm install/,
+    ],
+    [
+      "MODULE_NOT_FOUND",
+      "Cannot find module '../bin/napi-v6/sunos/x64/onnxruntime_binding.node'",
+      /no binary for \w+-\w+. Use/,
+    ],
+    ["ERR_DLOPEN_FAILED", "ld-linux-x86-64.so.2: cannot open shared object file", /does not load \(ld-linux.*glibc/],
+  ])("is told from %s: %s", (code, message, expected) => {
+    expect(whyNot(Object.assign(new Error(message), { code }))).toMatch(expected);
+  });
+
+  it("is nothing here", async () => {
+    expect(await backends["ort"]!.unavailable()).toBeUndefined();
+  });
 });
 
 describe("the tensor backend", () => {

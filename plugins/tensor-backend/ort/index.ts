@@ -6,9 +6,9 @@ import { physicalCores } from "../physical-cores.ts";
 import { OrtBackend } from "./backend.ts";
 import { registerKernels } from "./register.ts";
 import { loadBinding } from "./session.ts";
+import { whyNot } from "./why-not.ts";
 
 const NAME = "ort";
-const PACKAGE = "onnxruntime-node";
 
 /** Training, sampling, log-probs and validation, each in a few shapes. */
 const CACHED_GRAPHS = 48;
@@ -34,16 +34,6 @@ export const ort: TensorBackend = {
     await tf.setBackend(NAME);
   },
 };
-
-function whyNot({ code, message }: NodeJS.ErrnoException): string {
-  const firstLine = message.split("\n", 1)[0]!;
-  if (code === "MODULE_NOT_FOUND" && firstLine.includes(PACKAGE)) {
-    return `the package ${PACKAGE} is not installed. Run \`npm install ${PACKAGE}\`.`;
-  }
-  const platform = `${process.platform}-${process.arch}`;
-  if (code === "MODULE_NOT_FOUND") return `${PACKAGE} has no binary for ${platform}. Use tensor_backend "wasm".`;
-  return `${PACKAGE}'s binary for ${platform} does not load (${firstLine}). It needs glibc on Linux; else use tensor_backend "wasm".`;
-}
 
 /** The backend as tfjs knows it, registered on the first call. Options count then, and not later. */
 export function registerOrt({ threads, cachedGraphs }: BackendOptions = {}): OrtBackend {

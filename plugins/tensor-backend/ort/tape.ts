@@ -20,10 +20,6 @@ export class Tape {
     signature.clear();
   }
 
-  holds(value: LazyValue): boolean {
-    return value.tape === this.#number;
-  }
-
   record(node: LazyValue, op: Op, inputs: readonly LazyValue[], attrs: Attrs | undefined): void {
     const { signature } = this;
     for (let i = 0; i < inputs.length; i++) if (inputs[i]!.tape !== this.#number) this.#addLeaf(inputs[i]!);
