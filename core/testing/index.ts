@@ -1,1 +1,8 @@
-export {};
+/** The conformance kit: what a plugin's author runs over each entry, and what every built-in passes. */
+export { testAdvEst, type AdvEstCase } from "./adv-est.ts";
+export type { GoldenCase, GoldenCases, Matrix, TokenFields } from "./cases.ts";
+export type { FieldSpec } from "./fields.ts";
+export { testKlPenalty, type KlPenaltyCase } from "./kl-penalty.ts";
+export { testLossAgg, type LossAggCase } from "./loss-agg.ts";
+export { testPolicyLoss, type PolicyLossCase } from "./policy-loss.ts";
+export type { SuiteOptions, TestRunner } from "./suite.ts";

@@ -1,0 +1,111 @@
+import * as tf from "@tensorflow/tfjs";
+import fc from "fast-check";
+import { batches, junk, mapValues, MAX_ROWS } from "./batch.ts";
+import type { GoldenCase, Matrix, TokenFields } from "./cases.ts";
+import { fieldShapes } from "./fields.ts";
+import { finiteDifferences } from "./gradient.ts";
+import { identical, notFinite, place, show } from "./outcome.ts";
+import { forAll, type Property } from "./property.ts";
+import * as shared from "./shared-properties.ts";
+import { entryUnder, evaluate, matrix, numbers, requireShape, type Subject } from "./subject.ts";
+import { defineSuite, type SuiteOptions } from "./suite.ts";
+
+/** A golden case of a KL estimator; `gradient` is that of the sum, in `log_prob`. */
+export type KlPenaltyCase = GoldenCase<
+  TokenFields<"log_prob" | "ref_log_prob">,
+  { readonly kl?: Matrix; readonly gradient?: Matrix }
+>;
+
+function klPenalty(key: string): Subject {
+  const { entry, key: canonical } = entryUnder("kl_penalty", key);
+  const { ref_log_prob } = fieldShapes(["ref_log_prob"]).tokens;
+  return {
+    kind: "kl_penalty",
+    key: canonical,
+    entry,
+    options: {},
+    shape: { tokens: { log_prob: ref_log_prob!, ref_log_prob: ref_log_prob! }, perRow: {}, settings: {} },
+    zeroBehindMask: [],
+    begin: (batch) => batch,
+    prepare(batch) {
+      const tensors = mapValues(batch.tokens, (values) => matrix(values, batch));
+      const { log_prob, ref_log_prob: reference } = tensors as Record<"log_prob" | "ref_log_prob", tf.Tensor2D>;
+      return {
+        run: () =>
+          tf.tidy(() => {
+            let kl = new Float32Array();
+            const gradient = tf.grad((x: tf.Tensor) => {
+              const estimate = entry.compute(x as tf.Tensor2D, reference);
+              requireShape("kl", estimate, [batch.rows, batch.width]);
+              kl = numbers(estimate) as Float32Array<ArrayBuffer>;
+              return tf.sum(estimate);
+            })(log_prob);
+            return { scalars: {}, tokens: { kl, gradient: numbers(gradient) } };
+          }),
+        snapshot: () => mapValues(tensors, (tensor) => [...numbers(tensor)]),
+        dispose: () => tf.dispose(tensors),
+      };
+    },
+  };
+}
+
+const elementwise: Property<Subject> = forAll(
+  "each token stands alone",
+  ({ shape }) => [batches(shape, [1, 2]), fc.nat(MAX_ROWS * 4), junk],
+  (subject, batch, chosen, fill) => {
+    const at = chosen % batch.mask.length;
+    const alone = mapValues(batch.tokens, (values) => values.map((value, index) => (index === at ? value : fill)));
+    const got = evaluate(subject, { ...batch, tokens: alone });
+    const want = evaluate(subject, batch);
+    const name = Object.keys(want.tokens).find(
+      (field) => !identical(got.tokens[field]![at]!, want.tokens[field]![at]!),
+    );
+    if (name === undefined) return undefined;
+    const [changed, before] = [show(got.tokens[name]![at]!), show(want.tokens[name]![at]!)];
+    return `with ${show(fill)} at all other tokens, ${place(name, at, batch.width)} is ${changed}, not ${before}`;
+  },
+);
+
+const zeroWhereEqual: Property<Subject> = forAll(
+  "equal policies have no divergence",
+  ({ shape }) => [batches(shape, [1, 2])],
+  (subject, batch) => {
+    const { kl } = evaluate(subject, {
+      ...batch,
+      tokens: { ...batch.tokens, ref_log_prob: batch.tokens["log_prob"]! },
+    }).tokens;
+    const at = kl!.findIndex((value) => value !== 0);
+    return at < 0 ? undefined : `${place("kl", at, batch.width)} is ${show(kl![at]!)} for equal log-probs`;
+  },
+);
+
+const extremes: Property<Subject> = forAll(
+  "extreme log-ratios stay finite",
+  ({ shape }) => {
+    const far = fc.constantFrom(0, -1, -100, -1000);
+    return [batches({ ...shape, tokens: { log_prob: far, ref_log_prob: far } }, [1, 2])];
+  },
+  (subject, batch) => notFinite(evaluate(subject, batch), batch.width),
+);
+
+const PROPERTIES: readonly Property<Subject>[] = [
+  shared.shapes,
+  elementwise,
+  zeroWhereEqual,
+  finiteDifferences("log_prob", "kl"),
+  extremes,
+  shared.deterministic,
+  shared.notWritten,
+  shared.noLeak,
+];
+
+/**
+ * Tests a KL estimator; the straight-through form, `key+`, needs no test of its own.
+ *
+ *     testKlPenalty("my_key", { cases: [{ name: "half a nat", input: { log_prob: [[-1]], ref_log_prob: [[-1.5]] }, expected: { kl: [[0.5]] } }] });
+ *
+ * @throws VERL_TESTING_CASES for golden cases that prove nothing; VERL_TESTING_SETUP without a test runner.
+ */
+export function testKlPenalty(key: string, options: SuiteOptions<KlPenaltyCase>): void {
+  defineSuite("kl_penalty", key, options, () => klPenalty(key), PROPERTIES);
+}

@@ -1,0 +1,84 @@
+import fc from "fast-check";
+import { VerlError } from "../errors/index.ts";
+import { kindInfo, type Kind } from "../registry/index.ts";
+import type { Batch } from "./batch.ts";
+import { show } from "./outcome.ts";
+
+/** One thing that every entry of a kind must do. */
+export interface Property<Subject> {
+  /** Also the name of its test, and the name that `except` takes. */
+  readonly name: string;
+  /** Throws where the subject does not do it. */
+  check(subject: Subject): void | Promise<void>;
+}
+
+/** What of an entry broke, in words. */
+export class Violation extends Error {}
+
+/** Tries per property; one seed, so that a failure comes back and a pass stays. */
+const RUNS = 20;
+const SEED = 20_260_101;
+
+/**
+ * A property that must hold for all generated inputs; a failure shows the smallest input that fails.
+ * @param inputs The batch, and numbers that say what is done to it; only the batch is shown, so complaints name the rest.
+ * @param complaint What is wrong with an input, in words; undefined where nothing is. It may throw as well.
+ */
+export function forAll<Subject, Input extends [Batch, ...unknown[]]>(
+  name: string,
+  inputs: (subject: Subject) => { [I in keyof Input]: fc.Arbitrary<Input[I]> },
+  complaint: (subject: Subject, ...input: Input) => string | undefined,
+  runs = RUNS,
+): Property<Subject> {
+  return {
+    name,
+    check(subject) {
+      const holds = (...input: Input): void => {
+        const what = complaint(subject, ...input);
+        if (what !== undefined) throw new Violation(what);
+      };
+      const property = fc.property<Input>(...(inputs(subject) as never), holds as never);
+      const { failed, counterexample, errorInstance } = fc.check(property, { seed: SEED, numRuns: runs });
+      if (!failed) return;
+      const what = errorInstance instanceof Violation ? errorInstance.message : `it threw ${String(errorInstance)}`;
+      const [batch] = (counterexample ?? []) as Batch[];
+      throw new Violation(`${what}.\nThe smallest input that shows it:\n${printed(batch!)}`, {
+        cause: errorInstance instanceof Violation ? undefined : errorInstance,
+      });
+    },
+  };
+}
+
+/** The error of a broken property: which entry, which property, what happened with which input. */
+export function brokenProperty(kind: Kind, key: string, property: string, error: unknown): VerlError {
+  const what = error instanceof Error ? error.message : String(error);
+  return new VerlError("VERL_TESTING_PROPERTY", `The ${kindInfo(kind).title} "${key}" breaks "${property}": ${what}`, {
+    hint: "Mend the entry; where the property cannot hold by design, name it in `except` with the reason.",
+    details: { kind, key, property },
+    cause: error instanceof Violation ? error.cause : error,
+  });
+}
+
+/** A batch in lines, one a field, matrices by rows. */
+function printed(value: Batch): string {
+  const matrix = (values: Float32Array): string => {
+    const row = (_: unknown, at: number): string =>
+      `[${Array.from(values.subarray(at * value.width, (at + 1) * value.width), show).join(", ")}]`;
+    return `[${Array.from({ length: value.rows }, row).join(", ")}]`;
+  };
+  const fields: [string, string][] = [
+    ...Object.entries(value.tokens).map(([name, values]): [string, string] => [name, matrix(values)]),
+    ["response_mask", matrix(value.mask)],
+    ...Object.entries(value.perRow).map(([name, column]): [string, string] => [name, text(column)]),
+    ["uid", text(value.uid)],
+    ...Object.entries(value.settings).map(([name, setting]): [string, string] => [name, text(setting)]),
+  ];
+  return fields.map(([name, content]) => `  ${name}: ${content}`).join("\n");
+}
+
+const text = (value: unknown): string =>
+  typeof value === "number"
+    ? show(value)
+    : Array.isArray(value)
+      ? `[${value.map(text).join(", ")}]`
+      : JSON.stringify(value);

@@ -1,0 +1,110 @@
+import { VerlError } from "../errors/index.ts";
+import { BUILT_IN_PLUGIN, kindInfo, loadPlugin, type Kind } from "../registry/index.ts";
+import { activateBackend } from "../tensor/index.ts";
+import * as tf from "@tensorflow/tfjs";
+import { checkCase, checkCases, type GoldenCase, type GoldenCases } from "./cases.ts";
+import { describesItself, optionsAreChecked, type EntrySubject } from "./entry-properties.ts";
+import type { FieldSpec } from "./fields.ts";
+import { brokenProperty, Violation, type Property } from "./property.ts";
+import type { Subject } from "./subject.ts";
+
+/** The two functions of a test runner that the kit uses; those of jest, vitest, mocha and `node:test` all fit. */
+export interface TestRunner {
+  readonly describe: (name: string, body: () => void) => unknown;
+  readonly it: (name: string, body: () => Promise<void>) => unknown;
+}
+
+export interface SuiteOptions<Case> extends Partial<TestRunner> {
+  readonly cases: GoldenCases<Case>;
+  /** Options that the tests run with. Default: the schema's defaults. */
+  readonly options?: Readonly<Record<string, unknown>>;
+  /** What fields of `requires` look like that verl does not have. */
+  readonly fields?: Readonly<Record<string, FieldSpec>>;
+  /** Properties that do not hold by design, each with the reason. An exception for a property that holds fails. */
+  readonly except?: Readonly<Record<string, string>>;
+}
+
+/**
+ * The tests of one entry: its golden cases, its own data, and the properties of its kind.
+ * @param subject Finds the entry when the first test runs, so that plugins may load until then.
+ */
+export function defineSuite<Case extends GoldenCase>(
+  kind: Kind,
+  key: string,
+  { cases, except = {}, ...runner }: SuiteOptions<Case>,
+  subject: () => Subject,
+  properties: readonly Property<Subject>[],
+): void {
+  checkCases(kind, key, cases);
+  const all: readonly Property<Subject>[] = [describesItself, optionsAreChecked, ...properties];
+  checkExceptions(except, all);
+  const { describe, it } = runnerOf(runner);
+  const test = (name: string, property: Property<Subject>): void =>
+    void it(name, async () => {
+      await prepareHost();
+      const tested = subject();
+      try {
+        await property.check(tested);
+      } catch (error) {
+        throw brokenProperty(kind, key, property.name, error);
+      }
+    });
+
+  describe(`${kindInfo(kind).title} "${key}"`, () => {
+    for (const property of all) {
+      const reason = except[property.name];
+      if (reason === undefined) test(property.name, property);
+      else test(`needs its exception: ${property.name} (${reason})`, failing(property));
+    }
+    for (const one of typeof cases === "string" ? [] : cases) {
+      const name = `golden case "${one.name}"`;
+      test(name, { name, check: (tested) => checkCase(tested, one) });
+    }
+  });
+}
+
+/** The property that `property` does not hold. */
+function failing<S extends EntrySubject>(property: Property<S>): Property<S> {
+  return {
+    name: property.name,
+    async check(subject) {
+      try {
+        await property.check(subject);
+      } catch {
+        return;
+      }
+      throw new Violation("it is in `except`, and it holds; take the exception out");
+    },
+  };
+}
+
+/** Losses need the aggregation modes, and everything a tensor backend; the caller's choice of it stands. */
+async function prepareHost(): Promise<void> {
+  await loadPlugin(BUILT_IN_PLUGIN);
+  if (tf.engine().backendName === undefined) await activateBackend("cpu");
+}
+
+function checkExceptions(except: Readonly<Record<string, string>>, properties: readonly Property<never>[]): void {
+  const names = properties.map(({ name }) => name);
+  for (const [name, reason] of Object.entries(except)) {
+    if (!names.includes(name)) {
+      throw new VerlError("VERL_TESTING_SETUP", `\`except\` names "${name}", which is no property of this kind.`, {
+        hint: `Properties are ${names.map((own) => `"${own}"`).join(", ")}.`,
+      });
+    }
+    if (reason.trim() === "") {
+      throw new VerlError("VERL_TESTING_SETUP", `\`except\` gives no reason for "${name}".`, {
+        hint: "Say why the property cannot hold for this entry.",
+      });
+    }
+  }
+}
+
+function runnerOf(given: Partial<TestRunner>): TestRunner {
+  const { describe, it } = globalThis as Partial<TestRunner>;
+  const runner = { describe: given.describe ?? describe, it: given.it ?? it };
+  if (runner.describe && runner.it) return runner as TestRunner;
+  throw new VerlError("VERL_TESTING_SETUP", "There is no `describe` and `it` to define tests with.", {
+    hint: 'Run under jest, or pass them: `import { describe, it } from "node:test"` (or "vitest"), then `{ describe, it, … }`.',
+  });
+}
