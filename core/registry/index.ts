@@ -37,7 +37,7 @@ export {
 export { freezeRegistries, registries, type Entry, type Registries } from "./registries.ts";
 export type { Registry, RegistrationOptions } from "./registry.ts";
 export { checkRequires, type FieldSuppliers } from "./requires.ts";
-export { createRunContainer, type CreateOptions, type RunContainer } from "./run-container.ts";
+export { createRunContainer, type CreateOptions, type RunContainer, type Stateful } from "./run-container.ts";
 export type { LoadedPlugin, Registration } from "./store.ts";
 export {
   ABORT_SIGNAL,

@@ -19,6 +19,18 @@ export interface CreateOptions {
   values?: TokenValues;
 }
 
+/**
+ * What an instance remembers between steps and wants back after a resume, as plain JSON: a reward manager's running mean, a
+ * curriculum's position. An instance of any kind may have these two methods; the checkpoint then holds its state.
+ */
+export interface Stateful {
+  saveState(): unknown;
+  loadState(state: unknown): void;
+}
+
+/** Kinds whose state the trainer saves by itself: the models, and the loader with its sampler. */
+const SAVED_APART: readonly Kind[] = ["engine", "rollout", "sampler"];
+
 /** Constructs the classes of one run. Two runs in one process share no value and no instance. */
 export interface RunContainer {
   /**
@@ -28,23 +40,47 @@ export interface RunContainer {
   create<K extends Kind>(kind: K, key: string, options?: CreateOptions): InstanceOf<K>;
   /** Binds more values for what is created from now on, for example `{ [ROLLOUT]: engine }` once it exists. */
   bind(values: TokenValues): void;
+  /** States of the instances that have one, by `kind/key`, a second of the same key as `kind/key#2`. */
+  saveStates(): Record<string, unknown>;
+  /** Gives states back, to the instances that exist and to those created later. */
+  loadStates(states: Readonly<Record<string, unknown>>): void;
 }
 
 /** A container for one run: `createRunContainer({ [CONFIG]: config, [LOGGER]: logger })`. */
 export function createRunContainer(values: TokenValues = {}): RunContainer {
   const container = childContainer();
   bind(container, values);
+  const stateful = new Map<string, Stateful>();
+  let restored: Readonly<Record<string, unknown>> = {};
+  const remember = (kind: Kind, key: string, instance: object): void => {
+    if (SAVED_APART.includes(kind) || !isStateful(instance)) return;
+    let name = `${kind}/${key}`;
+    for (let count = 2; stateful.has(name); count++) name = `${kind}/${key}#${count}`;
+    stateful.set(name, instance);
+    if (Object.hasOwn(restored, name)) instance.loadState(restored[name]);
+  };
   return {
     create<K extends Kind>(kind: K, key: string, { options, locate, values: own = {} }: CreateOptions = {}) {
       const resolved = resolveOptions(kind, key, options, locate);
       const registration = registries[kind].find(key) as Registration<ClassEntry<object>>;
       const scope = childContainer(container);
       bind(scope, { ...own, [OPTIONS]: resolved });
-      return construct(scope, registration) as InstanceOf<K>;
+      const instance = construct(scope, registration);
+      remember(kind, registration.key, instance);
+      return instance as InstanceOf<K>;
     },
     bind: (more) => bind(container, more),
+    saveStates: () => Object.fromEntries([...stateful].map(([name, instance]) => [name, instance.saveState()])),
+    loadStates(states) {
+      restored = states;
+      for (const [name, instance] of stateful) if (Object.hasOwn(states, name)) instance.loadState(states[name]);
+    },
   };
 }
+
+const isStateful = (instance: object): instance is Stateful =>
+  typeof (instance as Partial<Stateful>).saveState === "function" &&
+  typeof (instance as Partial<Stateful>).loadState === "function";
 
 function bind(container: DependencyContainer, values: TokenValues): void {
   for (const token of Object.getOwnPropertySymbols(values)) container.register(token, { useValue: values[token] });

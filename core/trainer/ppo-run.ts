@@ -61,6 +61,7 @@ export interface PpoRun {
   readonly config: PpoConfig;
   readonly console: RunConsole;
   readonly record: RunRecord;
+  readonly container: RunContainer;
   readonly rollouts: RolloutLog;
   readonly metrics: RunMetrics;
   readonly rng: Rng;
@@ -132,6 +133,7 @@ export async function createPpoRun(config: PpoConfig, options: TrainerOptions = 
   return {
     config,
     console,
+    container,
     record: new RunRecord({ trainer, keep: trainer.max_actor_ckpt_to_keep, container, console }),
     rollouts: new RolloutLog({
       runDir: trainer.default_local_dir,

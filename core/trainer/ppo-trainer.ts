@@ -159,7 +159,7 @@ export class PpoTrainer {
 
   /** @returns steps done before. */
   private async resume(): Promise<number> {
-    const { record, policy, critic, loader, klInReward, config } = this.run;
+    const { record, container, policy, critic, loader, klInReward, config } = this.run;
     const checkpoint = await record.restore();
     if (!checkpoint) return 0;
     const { engines, loader: position, extra } = checkpoint.parts;
@@ -167,6 +167,7 @@ export class PpoTrainer {
     await policy.loadState(engines["actor"]!);
     if (critic && engines["critic"]) await critic.loadState(engines["critic"]);
     loader.loadState(position as LoaderState);
+    container.loadStates(checkpoint.parts.plugins);
     if (klInReward) {
       klInReward.control = createKlController(config.algorithm.kl_ctrl, (extra as PpoExtra).klCoefficient);
     }
@@ -174,7 +175,7 @@ export class PpoTrainer {
   }
 
   private async save(step: number): Promise<void> {
-    const { record, policy, critic, loader, klInReward, config } = this.run;
+    const { record, container, policy, critic, loader, klInReward, config } = this.run;
     const [actor] = await policy.saveState();
     const criticState = critic ? (await critic.saveState())[0] : undefined;
     const extra: PpoExtra = klInReward ? { klCoefficient: klInReward.control.value } : {};
@@ -183,7 +184,7 @@ export class PpoTrainer {
       loader: loader.saveState(),
       // Every stream is named by the step that draws from it, so the seed is all of their state.
       rng: { seed: config.trainer.seed },
-      plugins: {},
+      plugins: container.saveStates(),
       extra,
     });
     if (config.actor_rollout_ref.actor.checkpoint.save_contents.includes("hf_model")) {

@@ -18,8 +18,10 @@ const OWN = Symbol("OWN");
 const nothing: ParsedAnswer = { content: "", reasoning: "", calls: [], errors: [] };
 
 abstract class Quiet extends ToolParser {
-  parse = (): ParsedAnswer => nothing;
-  stream = (): ToolParserStream => ({ push: () => undefined, finish: () => nothing });
+  override parse(): ParsedAnswer {
+    return nothing;
+  }
+  stream = (): ToolParserStream => ({ push: () => undefined, end: () => nothing });
 }
 
 class Helper {
@@ -189,5 +191,35 @@ describe("a run's container", () => {
   it("validates options before anything is constructed", async () => {
     const error = await failure(() => createRunContainer().create("tool_parser", "full", { options: { dept: 1 } }));
     expect(error.code).toBe("VERL_OPTIONS_INVALID");
+  });
+});
+
+describe("state of plugins", () => {
+  class Counter extends Quiet {
+    seen = 0;
+    saveState = (): unknown => ({ seen: this.seen });
+    loadState(state: unknown): void {
+      this.seen = (state as { seen: number }).seen;
+    }
+  }
+
+  it("is saved by kind, key and number, and comes back to instances made before and after", () => {
+    registries.tool_parser.register("count", { description: "Counts.", create: Counter });
+    registries.tool_parser.register("quiet", {
+      description: "Has no state.",
+      create: class extends Quiet {},
+    });
+    const run = createRunContainer();
+    const [first, second] = [run.create("tool_parser", "count"), run.create("tool_parser", "count")] as Counter[];
+    run.create("tool_parser", "quiet");
+    [first!.seen, second!.seen] = [4, 7];
+    const states = run.saveStates();
+    expect(states).toEqual({ "tool_parser/count": { seen: 4 }, "tool_parser/count#2": { seen: 7 } });
+
+    const resumed = createRunContainer();
+    const early = resumed.create("tool_parser", "count") as Counter;
+    resumed.loadStates(structuredClone(states));
+    const late = resumed.create("tool_parser", "count") as Counter;
+    expect([early.seen, late.seen]).toEqual([4, 7]);
   });
 });
