@@ -34,6 +34,7 @@ export {
   type Moments,
 } from "./masked-arrays.ts";
 export { outcomes, spreadOverTokens, type Outcomes } from "./outcome.ts";
+export { drawByWeight, pfPpoWeights, type PfPpoConfig } from "./pf-ppo.ts";
 export type {
   Aggregate,
   PolicyLoss,
@@ -46,9 +47,11 @@ export type {
 export { preparedField } from "./prepared-field.ts";
 export { rewardToGo } from "./reward-to-go.ts";
 export * from "./rollout-correction/index.ts";
-export { scoredMask } from "./scored-mask.ts";
 export { selectUnmasked } from "./select-unmasked.ts";
 export { resolveKlPenalty, straightThrough } from "./straight-through.ts";
 export { tokenShare } from "./token-share.ts";
+export { valueLoss, type ValueLossInput } from "./value-loss.ts";
+export { tokenRuns, type TokenRuns } from "./token-runs.ts";
 export { whitenByTokens } from "./whiten-by-tokens.ts";
+export { whitenTokens } from "./whiten-tokens.ts";
 export { withoutGradient } from "./without-gradient.ts";

@@ -1,12 +1,14 @@
+import { parseRejectionRules } from "../algorithm/rollout-correction/index.ts";
 import type { PpoConfig } from "../config/index.ts";
 import { VerlError } from "../errors/index.ts";
 import { registries } from "../registry/index.ts";
-import { fieldsOfRun, usesCritic } from "./ppo-fields.ts";
+import { fieldsOfRun } from "./ppo-fields.ts";
 
 /** Checks of a config that is valid by itself and cannot be run; nothing has been loaded yet. */
 export function checkRun(config: PpoConfig): void {
   checkGroups(config);
   checkValidation(config);
+  parseRejectionRules(config.algorithm.rollout_correction);
   const asked = UNAVAILABLE.find(({ isAsked }) => isAsked(config));
   if (!asked) return;
   throw new VerlError(
@@ -21,18 +23,6 @@ export function checkRun(config: PpoConfig): void {
 
 /** Keys of the config whose feature is still to come: silence would train something else than was asked for. */
 const UNAVAILABLE: readonly { path: string; what: string; isAsked: (config: PpoConfig) => boolean }[] = [
-  { path: "critic.enable", what: "a critic", isAsked: usesCritic },
-  {
-    path: "algorithm.rollout_correction.rollout_is",
-    what: "importance weights of rollout correction",
-    isAsked: ({ algorithm }) => algorithm.rollout_correction.rollout_is !== null,
-  },
-  {
-    path: "algorithm.rollout_correction.rollout_rs",
-    what: "rejection rules of rollout correction",
-    isAsked: ({ algorithm }) => algorithm.rollout_correction.rollout_rs !== null,
-  },
-  { path: "algorithm.use_pf_ppo", what: "resampling by reward", isAsked: ({ algorithm }) => algorithm.use_pf_ppo },
   {
     path: "algorithm.filter_groups.enable",
     what: "dynamic sampling",

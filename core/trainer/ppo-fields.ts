@@ -42,6 +42,10 @@ export const bypassesOldLogProbs = ({ algorithm, actor_rollout_ref }: PpoConfig)
 export const usesCritic = ({ critic, algorithm }: PpoConfig): boolean =>
   critic.enable ?? registries.adv_estimator.resolve(algorithm.adv_estimator).requires?.includes("values") ?? false;
 
+/** Whether the advantage estimator compares answers with the greedy one to the same prompt, as ReMax does. */
+export const usesGreedyBaseline = ({ algorithm }: PpoConfig): boolean =>
+  registries.adv_estimator.resolve(algorithm.adv_estimator).requires?.includes("reward_baselines") ?? false;
+
 /** Batch fields at the time of the advantage; after it there are `advantages` and `returns` too. */
 export function fieldsOfRun(config: PpoConfig, columns: readonly string[]): Set<string> {
   const bypass = bypassesOldLogProbs(config);
@@ -50,7 +54,9 @@ export function fieldsOfRun(config: PpoConfig, columns: readonly string[]): Set<
     ...columns,
     ...(usesReference(config) ? ["ref_log_prob"] : []),
     ...(usesCritic(config) ? ["values"] : []),
+    ...(usesGreedyBaseline(config) ? ["reward_baselines"] : []),
     ...(bypass ? [] : ["entropys"]),
+    ...(!bypass && config.algorithm.rollout_correction.rollout_is !== null ? ["rollout_is_weights"] : []),
     ...(!bypass && config.actor_rollout_ref.actor.calculate_sum_pi_squared ? ["sum_pi_squared"] : []),
   ]);
 }

@@ -2,7 +2,6 @@ import type { AdvantageConfig, AdvantageEstimator } from "../algorithm/advantage
 import { createKlController, type KlController } from "../algorithm/kl-controller.ts";
 import type { KlPenalty } from "../algorithm/kl-penalty.ts";
 import { resolveKlPenalty } from "../algorithm/straight-through.ts";
-import type { DataProto } from "../batch/data-proto.ts";
 import { batchPlan } from "../config/batch-plan.ts";
 import type { PpoConfig } from "../config/index.ts";
 import { WorkerGroup, type GroupOf } from "../controller/worker-group.ts";
@@ -10,7 +9,6 @@ import { DATASET_SOURCE, type Dataset } from "../data/dataset.ts";
 import { DataLoader } from "../data/loader.ts";
 import { loadTokenizer } from "../data/load-tokenizer.ts";
 import type { Tokenizer } from "../data/tokenizer.ts";
-import type { EngineState } from "../engine/training-engine.ts";
 import {
   ABORT_SIGNAL,
   CONFIG,
@@ -29,23 +27,15 @@ import { createRng, type Rng } from "../tensor/rng.ts";
 import { actorLossParts } from "./actor-loss-parts.ts";
 import { StepMetrics } from "./metrics/step-metrics.ts";
 import { checkColumns, checkRun } from "./ppo-checks.ts";
-import { checkFields, usesReference } from "./ppo-fields.ts";
+import { checkFields, usesCritic, usesReference } from "./ppo-fields.ts";
 import { RolloutLog } from "./rollout-log/index.ts";
 import { RunConsole } from "./run-console.ts";
 import type { TrainerOptions } from "./run-options.ts";
+import { BYPASS_LOSS, withBypassLoss } from "./rollout-correction.ts";
 import { RunRecord } from "./run-record.ts";
 import { ActorRolloutRefWorker } from "./workers/actor-rollout-ref-worker.ts";
+import { CriticWorker } from "./workers/critic-worker.ts";
 import { RewardWorker } from "./workers/reward-worker.ts";
-
-/** A worker group that estimates values, where a run has one. */
-export interface CriticGroup {
-  /** Adds `values`, rows × response length. */
-  computeValues(batch: DataProto): Promise<DataProto>;
-  updateCritic(batch: DataProto, options: { step: number }): Promise<Record<string, number>[]>;
-  saveState(): Promise<EngineState[]>;
-  loadState(state: EngineState): Promise<unknown>;
-  dispose(): Promise<void>;
-}
 
 /** Takes what plugins report, for the step under way. */
 export class RunMetrics {
@@ -73,7 +63,7 @@ export interface PpoRun {
   readonly total: number;
   readonly policy: GroupOf<ActorRolloutRefWorker>;
   readonly reference: GroupOf<ActorRolloutRefWorker> | undefined;
-  readonly critic: CriticGroup | undefined;
+  readonly critic: GroupOf<CriticWorker> | undefined;
   readonly reward: GroupOf<RewardWorker>;
   readonly estimator: AdvantageEstimator;
   readonly advantageConfig: AdvantageConfig;
@@ -87,7 +77,8 @@ export interface PpoRun {
 }
 
 /** Reads and checks everything that the run needs, the cheap things first. */
-export async function createPpoRun(config: PpoConfig, options: TrainerOptions = {}): Promise<PpoRun> {
+export async function createPpoRun(given: PpoConfig, options: TrainerOptions = {}): Promise<PpoRun> {
+  const config = withBypassLoss(given);
   const { data, actor_rollout_ref, algorithm, trainer, custom_reward_function } = config;
   checkRun(config);
   const { extraFields } = actorLossParts(config);
@@ -101,6 +92,9 @@ export async function createPpoRun(config: PpoConfig, options: TrainerOptions = 
   const tokenizer = await loadTokenizer(data.tokenizer ?? model.tokenizer_path ?? model.path, {
     chatTemplate: model.custom_chat_template,
   });
+  const { loss_mode } = given.actor_rollout_ref.actor.policy_loss;
+  if (config !== given && loss_mode !== "vanilla" && loss_mode !== BYPASS_LOSS)
+    console.logger.warn(`algorithm.rollout_correction.bypass_mode has its own losses: "${loss_mode}" is not used.`);
   const container = createRunContainer({
     [CONFIG]: config,
     [LOGGER]: console.logger,
@@ -130,6 +124,9 @@ export async function createPpoRun(config: PpoConfig, options: TrainerOptions = 
   const reference = usesReference(config)
     ? await WorkerGroup.create(ActorRolloutRefWorker, [{ ...shared, role: "ref" }])
     : undefined;
+  const critic = usesCritic(config)
+    ? await WorkerGroup.create(CriticWorker, [{ config, container, steps: total }])
+    : undefined;
   return {
     config,
     console,
@@ -150,7 +147,7 @@ export async function createPpoRun(config: PpoConfig, options: TrainerOptions = 
     total,
     policy,
     reference,
-    critic: undefined,
+    critic,
     reward,
     estimator: registries.adv_estimator.resolve(algorithm.adv_estimator),
     advantageConfig: { ...algorithm, adv_kwargs },

@@ -7,7 +7,8 @@ import { responseLengths } from "../reward/score-batch.ts";
 import { fitLoop, type FitEnd } from "./fit-loop.ts";
 import { computeDataMetrics, computeThroughputMetrics, computeTimingMetrics } from "./metrics/index.ts";
 import { StepMetrics } from "./metrics/step-metrics.ts";
-import { checkBatchFields } from "./ppo-fields.ts";
+import { checkBatchFields, usesGreedyBaseline } from "./ppo-fields.ts";
+import { resampleByScore } from "./pf-ppo-resample.ts";
 import {
   addAdvantages,
   addOldLogProbs,
@@ -21,6 +22,7 @@ import {
 } from "./ppo-phases.ts";
 import { createPpoRun, type PpoRun } from "./ppo-run.ts";
 import { answerValidation, showAnswers, validationMetrics } from "./ppo-validation.ts";
+import { addGreedyBaselines } from "./remax-baseline.ts";
 import type { TrainerOptions } from "./run-options.ts";
 import { freezeFor, MODEL_FOLDER, type FitResult } from "./run-record.ts";
 
@@ -99,6 +101,9 @@ export class PpoTrainer {
     };
 
     let batch = await phase("gen", () => generate(run, prompts, step, metrics));
+    if (usesGreedyBaseline(run.config)) {
+      batch = await phase("gen_max", () => addGreedyBaselines(run, prompts, batch, step, metrics));
+    }
     batch = balance(run, batch, metrics);
     const scoring = () => phase("reward", () => score(run, batch, false, metrics));
     const logging = () => phase("old_log_prob", () => addOldLogProbs(run, batch, metrics));
@@ -110,12 +115,13 @@ export class PpoTrainer {
     if (reference) batch = await phase("ref", () => addReferenceLogProbs(run, batch));
     if (critic) batch = await phase("values", async () => batch.union(await critic.computeValues(batch)));
     batch = await phase("adv", () => addAdvantages(run, batch, metrics));
+    const trained = run.config.algorithm.use_pf_ppo ? resampleByScore(run, batch, step, metrics) : batch;
     if (critic) {
-      const results = await phase("update_critic", () => critic.updateCritic(batch, { step }));
+      const results = await phase("update_critic", () => critic.updateCritic(trained, { step }));
       for (const result of results) metrics.addAll(result);
     }
-    if (step > run.config.trainer.critic_warmup) {
-      await phase("update_actor", () => updateActor(run, batch, step, metrics));
+    if (step >= run.config.trainer.critic_warmup) {
+      await phase("update_actor", () => updateActor(run, trained, step, metrics));
       await phase("update_weights", () => policy.updateWeights());
     }
     await phase("dump_rollout_generations", () => run.rollouts.train(batch, step, scored.columns.parts));
@@ -159,13 +165,14 @@ export class PpoTrainer {
 
   /** @returns steps done before. */
   private async resume(): Promise<number> {
-    const { record, container, policy, critic, loader, klInReward, config } = this.run;
+    const { record, console, container, policy, critic, loader, klInReward, config } = this.run;
     const checkpoint = await record.restore();
     if (!checkpoint) return 0;
     const { engines, loader: position, extra } = checkpoint.parts;
     record.compareSeed(checkpoint.parts.rng);
     await policy.loadState(engines["actor"]!);
     if (critic && engines["critic"]) await critic.loadState(engines["critic"]);
+    else if (critic) console.logger.warn("The checkpoint has no critic: this run's starts from its model.");
     loader.loadState(position as LoaderState);
     container.loadStates(checkpoint.parts.plugins);
     if (klInReward) {
@@ -189,6 +196,9 @@ export class PpoTrainer {
     });
     if (config.actor_rollout_ref.actor.checkpoint.save_contents.includes("hf_model")) {
       await policy.savePretrained(join(path, "actor", MODEL_FOLDER));
+    }
+    if (config.critic.checkpoint.save_contents.includes("hf_model")) {
+      await critic?.savePretrained(join(path, "critic", MODEL_FOLDER));
     }
   }
 

@@ -1,3 +1,4 @@
+import { batchPlan } from "../config/batch-plan.ts";
 import type { PpoConfig } from "../config/index.ts";
 import type { OptimConfig, RoleConfig } from "../engine/role-config.ts";
 
@@ -16,6 +17,13 @@ export function actorRole({ actor_rollout_ref }: PpoConfig, length: TrainingLeng
   const { model, actor } = actor_rollout_ref;
   const optim = { ...actor.optim, clip_grad: actor.grad_clip };
   return { role: "actor", model, ...schedule(optim, length) };
+}
+
+/** What the critic's engine is told. @param steps of the run. */
+export function criticRole(config: PpoConfig, steps: number): RoleConfig {
+  const { model, optim, grad_clip } = config.critic;
+  const length = { steps, updatesPerStep: batchPlan(config, "critic").updates };
+  return { role: "critic", model, ...schedule({ ...optim, clip_grad: grad_clip }, length) };
 }
 
 export function referenceRole({ actor_rollout_ref }: PpoConfig): RoleConfig {

@@ -295,7 +295,6 @@ describe("a PPO run that cannot be", () => {
 
   it.each([
     ["one answer a prompt for an estimator of groups", ["actor_rollout_ref.rollout.n=1"], "VERL_TRAIN_NEEDS_GROUPS"],
-    ["a critic", ["critic.enable=true"], "VERL_TRAIN_UNAVAILABLE"],
     ["dynamic sampling", ["algorithm.filter_groups.enable=true"], "VERL_TRAIN_UNAVAILABLE"],
     [
       "a selected field that another option supplies",

@@ -40,7 +40,7 @@ export function commonTrainer(defaults: { project: string; experiment: string; e
 
 export const trainer = section("The run.", {
   ...commonTrainer({ project: "verl_examples", experiment: "gsm8k", epochs: 30, seedInVerl: "Not in verl." }),
-  critic_warmup: integer("Steps in which only the critic is trained.", 0, { minimum: 0 }),
+  critic_warmup: integer("The actor is trained from this step on; before it, the critic alone.", 0, { minimum: 0 }),
   balance_batch: flag("Give each rank samples of about the same total length.", true),
   val_before_train: flag("Validate before the first step.", true),
   val_only: flag("Validate and stop.", false),

@@ -17,10 +17,7 @@ import { forwardInParts, type EngineOutput } from "../forward-in-parts.ts";
 import { lossPreparation } from "../loss-preparation.ts";
 import { microBatchSize } from "../micro-batches.ts";
 import { actorRole, referenceRole, rolloutRole, type TrainingLength } from "../role-configs.ts";
-import { ModelWorker } from "./model-worker.ts";
-
-/** Batch fields that an engine reads. */
-const MODEL_FIELDS = ["input_ids", "attention_mask", "position_ids", "responses"];
+import { MODEL_FIELDS, ModelWorker } from "./model-worker.ts";
 
 export interface ActorRolloutRefOptions {
   config: PpoConfig;
@@ -37,6 +34,8 @@ export interface ActorRolloutRefOptions {
 export interface GenerateOptions {
   step: number;
   validate: boolean;
+  /** Training answers at temperature 0, whatever the config samples by. */
+  greedy?: boolean;
   signal: AbortSignal;
 }
 
@@ -63,11 +62,16 @@ export class ActorRolloutRefWorker extends ModelWorker {
 
   /** Answers every row: the batch with verl's rollout fields, without the rows of groups that failed. */
   @register({ dispatchMode: "DP_COMPUTE_PROTO" })
-  async generateSequences(prompts: DataProto, { step, validate, signal }: GenerateOptions): Promise<DataProto> {
+  async generateSequences(
+    prompts: DataProto,
+    { step, validate, greedy = false, signal }: GenerateOptions,
+  ): Promise<DataProto> {
     const { config, rng } = this.options;
+    const sampling = samplingParams(config, validate);
+    const purpose = validate ? "validation" : greedy ? "greedy" : "rollout";
     const { batch, metrics } = await this.sampling().runner.run(prompts, {
-      sampling: samplingParams(config, validate),
-      rng: rng.stream(`${validate ? "validation" : "rollout"}/${step}/${this.rank}`),
+      sampling: greedy ? { ...sampling, temperature: 0 } : sampling,
+      rng: rng.stream(`${purpose}/${step}/${this.rank}`),
       validate,
       signal,
     });

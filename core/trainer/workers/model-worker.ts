@@ -2,6 +2,9 @@ import { register } from "../../controller/register.ts";
 import { Worker, type WorkerContext } from "../../controller/worker.ts";
 import type { EngineState, TrainingEngine, WeightMap } from "../../engine/training-engine.ts";
 
+/** Batch fields that an engine reads. */
+export const MODEL_FIELDS: readonly string[] = ["input_ids", "attention_mask", "position_ids", "responses"];
+
 /** A worker that holds one training engine; its state and weights can be fetched and replaced. */
 export abstract class ModelWorker extends Worker {
   constructor(
