@@ -37,14 +37,19 @@ async function perTokenKl(batch: DataProto, penalty: Pick<KlPenalty, "compute">)
   return values;
 }
 
-/** The batch with `advantages` and `returns`; the estimator sees the fields that every one sees, and those that it or its options name. */
+/**
+ * The batch with `advantages` and `returns`; the estimator sees the fields that every one sees, and those that it or its options name.
+ * @param rejected 1 for rows that rollout correction rejected: to the estimator they are unscored.
+ */
 export function withAdvantages(
   batch: DataProto,
   estimator: AdvantageEstimator,
   config: AdvantageConfig,
   metrics: StepMetrics,
+  rejected?: Uint8Array,
 ): DataProto {
   const mask = batch.tensor("response_mask");
+  const unscored = batch.tensor("unscored", "uint8").data;
   const optional = batch.batch.has("rollout_is_weights") ? ["rollout_is_weights"] : [];
   const fields = [...(estimator.requires ?? []), ...(estimator.fieldsOf?.(config.adv_kwargs) ?? []), ...optional];
   const extra = fields.map((field): [string, unknown] => [
@@ -57,7 +62,7 @@ export function withAdvantages(
       token_level_rewards: batch.tensor("token_level_rewards", "float32"),
       response_mask: new NdArray("float32", mask.shape, Float32Array.from(mask.data as Int32Array)),
       uid: batch.column("uid") as readonly string[],
-      unscored: batch.tensor("unscored", "uint8").data,
+      unscored: rejected ? unscored.map((flag, row) => flag | rejected[row]!) : unscored,
     },
     config,
     { metric: (name, value) => metrics.add(name, value) },

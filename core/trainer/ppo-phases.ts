@@ -11,6 +11,7 @@ import { bypassesOldLogProbs, withNumericColumns } from "./ppo-fields.ts";
 import { logProbGap } from "./ppo-log-prob-gap.ts";
 import { layOutRewards, partMetrics, type RewardColumns } from "./ppo-rewards.ts";
 import type { PpoRun } from "./ppo-run.ts";
+import { correctBatch } from "./rollout-correction.ts";
 
 /*
  * The phases of a training step, in their order. Each takes the batch and gives back what it adds to it; nothing is changed in place.
@@ -111,16 +112,23 @@ export async function addReferenceLogProbs(run: PpoRun, batch: DataProto): Promi
   return batch.union(computed.rename({ log_probs: "ref_log_prob" }));
 }
 
-/** Adds `token_level_rewards` (scores, less the KL penalty where it is on), `advantages` and `returns`. */
+/** Adds `token_level_rewards` (scores, less the KL penalty where it is on), `advantages` and `returns`, and corrects for the sampler. */
 export async function addAdvantages(run: PpoRun, batch: DataProto, metrics: StepMetrics): Promise<DataProto> {
-  const { klInReward, estimator, advantageConfig } = run;
-  if (!klInReward) return withAdvantages(rewardsFromScores(batch), estimator, advantageConfig, metrics);
+  const { estimator, advantageConfig, config } = run;
+  const rewarded = await addRewards(run, batch, metrics);
+  if (bypassesOldLogProbs(config)) return withAdvantages(rewarded, estimator, advantageConfig, metrics);
+  const { batch: corrected, rejected } = correctBatch(rewarded, config.algorithm.rollout_correction, metrics);
+  return withAdvantages(corrected, estimator, advantageConfig, metrics, rejected);
+}
+
+async function addRewards({ klInReward }: PpoRun, batch: DataProto, metrics: StepMetrics): Promise<DataProto> {
+  if (!klInReward) return rewardsFromScores(batch);
   const { penalty, control } = klInReward;
   const coefficient = control.value;
   const { batch: rewarded, kl } = await rewardsWithKl(batch, penalty, coefficient);
   control.update(kl, batch.length);
   metrics.addAll({ "actor/reward_kl_penalty": kl, "actor/reward_kl_penalty_coeff": coefficient });
-  return withAdvantages(rewarded, estimator, advantageConfig, metrics);
+  return rewarded;
 }
 
 export async function updateActor(run: PpoRun, batch: DataProto, step: number, metrics: StepMetrics): Promise<void> {
