@@ -18,6 +18,7 @@ export interface AgentSample {
   validate: boolean;
 }
 
+/** What a loop works with while it runs. */
 export interface AgentContext {
   rollout: RolloutEngine;
   sampling: SamplingParams;

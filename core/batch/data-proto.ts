@@ -30,6 +30,7 @@ import {
 import { quoteAll, TensorDict, type TensorFields } from "./tensor-dict.ts";
 import { uniteColumns, uniteTensors, unionSizes } from "./union.ts";
 
+/** Columns by name. */
 export type ColumnFields = Readonly<Record<string, Column>> | Iterable<readonly [string, Column]>;
 
 /** One row: views of the tensors (without the batch axis), the values, and the batch's metaInfo. */
@@ -39,6 +40,7 @@ export interface DataProtoItem {
   readonly metaInfo: MetaInfo;
 }
 
+/** What a batch is made of; parts that are left out are empty. */
 export interface DataProtoParts {
   batch?: TensorDict | TensorFields;
   nonTensorBatch?: ColumnFields;

@@ -3,6 +3,7 @@ import { VerlError } from "../errors/verl-error.ts";
 /** Element types of a batch field. `bool` is stored as one byte an element (0 or 1), as `uint8` is. */
 export type DType = "float32" | "int32" | "int64" | "uint8" | "bool";
 
+/** The typed array that stores each element type. */
 export interface DTypeArrays {
   float32: Float32Array;
   int32: Int32Array;

@@ -1,3 +1,4 @@
+/** One message of a chat, as chat templates read it. */
 export interface ChatMessage {
   role: string;
   content: string | readonly Record<string, unknown>[] | null;

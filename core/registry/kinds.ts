@@ -62,6 +62,7 @@ export const KINDS = {
   tensor_backend: { title: "tensor backend", members: ["unavailable", "activate"], selectedBy: "tensor_backend" },
 } as const satisfies Record<string, KindInfo>;
 
+/** Name of an extension kind. */
 export type Kind = keyof typeof KINDS;
 
 /** Every kind, in the order of the table. */

@@ -6,6 +6,7 @@ import { store } from "./store.ts";
 /** The entry type of a kind: its contract where a room has declared one. */
 export type Entry<K extends Kind> = K extends keyof EntryOf ? EntryOf[K] & EntryMeta : EntryMeta;
 
+/** The registry of each kind, with the kind's own entry type. */
 export type Registries = { readonly [K in Kind]: Registry<Entry<K>> };
 
 /** One registry a kind: `registries.policy_loss.resolve("vanilla")`. */

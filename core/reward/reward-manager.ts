@@ -34,6 +34,7 @@ export interface ScoreInput {
 
 /** A number, or an object with `score` and further parts, each numeric one of which becomes a metric. */
 export type ScoreResult = number | boolean | ({ score: number } & Record<string, unknown>);
+/** Scores one sample. */
 export type ScoreFunction = (input: ScoreInput) => ScoreResult | Promise<ScoreResult>;
 
 /** A score function for the rows of one `data_source`, which is its key. */

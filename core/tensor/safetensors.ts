@@ -8,6 +8,7 @@ export interface StoredArray {
   readonly data: Float32Array | Int32Array | BigInt64Array | Uint8Array;
 }
 
+/** What a safetensors file holds: arrays by name, and texts about them. */
 export interface SafetensorsFile {
   arrays: Map<string, StoredArray>;
   metadata: Record<string, string>;

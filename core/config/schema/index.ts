@@ -12,6 +12,7 @@ export interface ConfigTypes {
 
 /** Names of the config trees: that of `verl train` and that of `verl sft`. */
 export type SchemaName = keyof ConfigTypes;
+/** The config tree of a schema, defaults filled in. */
 export type ConfigOf<S extends SchemaName> = ConfigTypes[S];
 
 /** The one source of keys, types, bounds, defaults and descriptions. */

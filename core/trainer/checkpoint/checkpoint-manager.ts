@@ -7,6 +7,7 @@ import { readParts, writeParts, type CheckpointParts } from "./checkpoint-parts.
 import { replaceDurably, syncDirectory } from "./durable-files.ts";
 import { checkFormat, findDamage, MANIFEST_FILE, readManifest, type Manifest } from "./manifest.ts";
 
+/** A checkpoint on disk. */
 export interface Checkpoint {
   step: number;
   path: string;
