@@ -8,8 +8,8 @@ import { show } from "./outcome.ts";
 export interface Property<Subject> {
   /** Also the name of its test, and the name that `except` takes. */
   readonly name: string;
-  /** Throws where the subject does not do it. */
-  check(subject: Subject): void | Promise<void>;
+  /** Throws where the subject does not do it. @param shrink False: any input that shows it will do. Default true. */
+  check(subject: Subject, shrink?: boolean): void | Promise<void>;
 }
 
 /** What of an entry broke, in words. */
@@ -32,13 +32,17 @@ export function forAll<Subject, Input extends [Batch, ...unknown[]]>(
 ): Property<Subject> {
   return {
     name,
-    check(subject) {
+    check(subject, shrink = true) {
       const holds = (...input: Input): void => {
         const what = complaint(subject, ...input);
         if (what !== undefined) throw new Violation(what);
       };
       const property = fc.property<Input>(...(inputs(subject) as never), holds as never);
-      const { failed, counterexample, errorInstance } = fc.check(property, { seed: SEED, numRuns: runs });
+      const { failed, counterexample, errorInstance } = fc.check(property, {
+        seed: SEED,
+        numRuns: runs,
+        endOnFailure: !shrink,
+      });
       if (!failed) return;
       const what = errorInstance instanceof Violation ? errorInstance.message : `it threw ${String(errorInstance)}`;
       const [batch] = (counterexample ?? []) as Batch[];
