@@ -3,7 +3,7 @@ import type { AdvantageConfig, AdvantageInput } from "../algorithm/index.ts";
 import { NdArray } from "../batch/index.ts";
 import { isVerlError } from "../errors/index.ts";
 import { batches, junk, mapValues, MAX_ROWS, type Batch } from "./batch.ts";
-import type { GoldenCase, Matrix, TokenFields } from "./cases.ts";
+import { checkCase, type GoldenCase, type Matrix, type TokenFields } from "./cases.ts";
 import { fieldShapes } from "./fields.ts";
 import { close, crop, difference, notFinite, notZeroBehindMask, show } from "./outcome.ts";
 import { forAll, type Property } from "./property.ts";
@@ -169,5 +169,6 @@ const PROPERTIES: readonly Property<Subject>[] = [
  * @throws VERL_TESTING_CASES for golden cases that prove nothing; VERL_TESTING_SETUP without a test runner.
  */
 export function testAdvEst(key: string, options: SuiteOptions<AdvEstCase>): void {
-  defineSuite("adv_estimator", key, options, () => advEst(key, options), PROPERTIES);
+  const subject = (): Subject => advEst(key, options);
+  defineSuite({ kind: "adv_estimator", key, subject, properties: PROPERTIES, golden: checkCase }, options);
 }

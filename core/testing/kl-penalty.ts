@@ -1,7 +1,7 @@
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { batches, junk, mapValues, MAX_ROWS } from "./batch.ts";
-import type { GoldenCase, Matrix, TokenFields } from "./cases.ts";
+import { checkCase, type GoldenCase, type Matrix, type TokenFields } from "./cases.ts";
 import { fieldShapes } from "./fields.ts";
 import { finiteDifferences } from "./gradient.ts";
 import { identical, notFinite, place, show } from "./outcome.ts";
@@ -107,5 +107,6 @@ const PROPERTIES: readonly Property<Subject>[] = [
  * @throws VERL_TESTING_CASES for golden cases that prove nothing; VERL_TESTING_SETUP without a test runner.
  */
 export function testKlPenalty(key: string, options: SuiteOptions<KlPenaltyCase>): void {
-  defineSuite("kl_penalty", key, options, () => klPenalty(key), PROPERTIES);
+  const subject = (): Subject => klPenalty(key);
+  defineSuite({ kind: "kl_penalty", key, subject, properties: PROPERTIES, golden: checkCase }, options);
 }

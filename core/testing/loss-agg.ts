@@ -1,6 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import { mapValues } from "./batch.ts";
-import type { GoldenCase, Matrix, TokenFields } from "./cases.ts";
+import { checkCase, type GoldenCase, type Matrix, type TokenFields } from "./cases.ts";
 import { denominatorsOf } from "./denominators.ts";
 import { decimals } from "./fields.ts";
 import { finiteDifferences } from "./gradient.ts";
@@ -70,5 +70,6 @@ const PROPERTIES: readonly Property<Subject>[] = [
  * @throws VERL_TESTING_CASES for golden cases that prove nothing; VERL_TESTING_SETUP without a test runner.
  */
 export function testLossAgg(key: string, options: SuiteOptions<LossAggCase>): void {
-  defineSuite("loss_agg", key, options, () => lossAgg(key), PROPERTIES);
+  const subject = (): Subject => lossAgg(key);
+  defineSuite({ kind: "loss_agg", key, subject, properties: PROPERTIES, golden: checkCase }, options);
 }

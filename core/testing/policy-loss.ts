@@ -9,7 +9,7 @@ import {
 import { NdArray } from "../batch/index.ts";
 import { registries } from "../registry/index.ts";
 import { batches, mapValues, type Batch } from "./batch.ts";
-import type { GoldenCase, Matrix, TokenFields } from "./cases.ts";
+import { checkCase, type GoldenCase, type Matrix, type TokenFields } from "./cases.ts";
 import { denominatorsOf } from "./denominators.ts";
 import { fieldShapes } from "./fields.ts";
 import { finiteDifferences } from "./gradient.ts";
@@ -169,5 +169,6 @@ const PROPERTIES: readonly Property<Subject>[] = [
  * @throws VERL_TESTING_CASES for golden cases that prove nothing; VERL_TESTING_SETUP without a test runner.
  */
 export function testPolicyLoss(key: string, options: SuiteOptions<PolicyLossCase>): void {
-  defineSuite("policy_loss", key, options, () => policyLoss(key, options), PROPERTIES);
+  const subject = (): Subject => policyLoss(key, options);
+  defineSuite({ kind: "policy_loss", key, subject, properties: PROPERTIES, golden: checkCase }, options);
 }

@@ -51,7 +51,7 @@ export const paddingRows: BatchProperty = forAll(
     const what = difference(crop(outcome, padded, batch), evaluate(subject, batch), batch.width, close);
     return what === undefined
       ? behindMask(subject, padded)
-      : `with ${count} masked rows of ${show(fill)} more, ${what}`;
+      : `with ${count} masked row${count > 1 ? "s" : ""} of ${show(fill)} more, ${what}`;
   },
 );
 
@@ -66,7 +66,7 @@ export const paddingColumns: BatchProperty = forAll(
     const what = difference(crop(outcome, padded, batch), evaluate(subject, step, step), batch.width, close);
     return what === undefined
       ? behindMask(subject, padded)
-      : `with ${count} masked columns of ${show(fill)} more, ${what}`;
+      : `with ${count} masked column${count > 1 ? "s" : ""} of ${show(fill)} more, ${what}`;
   },
 );
 

@@ -1,12 +1,11 @@
+import * as tf from "@tensorflow/tfjs";
 import { VerlError } from "../errors/index.ts";
 import { BUILT_IN_PLUGIN, kindInfo, loadPlugin, type Kind } from "../registry/index.ts";
 import { activateBackend } from "../tensor/index.ts";
-import * as tf from "@tensorflow/tfjs";
-import { checkCase, checkCases, type GoldenCase, type GoldenCases } from "./cases.ts";
+import { checkCases, type GoldenCase, type GoldenCases } from "./cases.ts";
 import { describesItself, optionsAreChecked, type EntrySubject } from "./entry-properties.ts";
 import type { FieldSpec } from "./fields.ts";
 import { brokenProperty, Violation, type Property } from "./property.ts";
-import type { Subject } from "./subject.ts";
 
 /** The two functions of a test runner that the kit uses; those of jest, vitest, mocha and `node:test` all fit. */
 export interface TestRunner {
@@ -26,22 +25,28 @@ export interface SuiteOptions<Case> extends Partial<TestRunner> {
   readonly except?: Readonly<Record<string, string>>;
 }
 
-/**
- * The tests of one entry: its golden cases, its own data, and the properties of its kind.
- * @param subject Finds the entry when the first test runs, so that plugins may load until then.
- */
-export function defineSuite<Case extends GoldenCase>(
-  kind: Kind,
-  key: string,
+/** What makes the tests of a kind; each kind of the kit is one of these. */
+export interface Suite<S extends EntrySubject, Case> {
+  readonly kind: Kind;
+  readonly key: string;
+  /** Finds the entry when a test runs, so that plugins may load until then. */
+  readonly subject: () => S;
+  /** The kind's own properties; those of an entry's data come by themselves. */
+  readonly properties: readonly Property<S>[];
+  /** Throws where a golden case does not hold. */
+  readonly golden: (subject: S, one: Case) => void | Promise<void>;
+}
+
+/** Defines the tests of one entry: its own data, the properties of its kind, its golden cases. */
+export function defineSuite<S extends EntrySubject, Case extends GoldenCase>(
+  { kind, key, subject, properties, golden }: Suite<S, Case>,
   { cases, except = {}, ...runner }: SuiteOptions<Case>,
-  subject: () => Subject,
-  properties: readonly Property<Subject>[],
 ): void {
   checkCases(kind, key, cases);
-  const all: readonly Property<Subject>[] = [describesItself, optionsAreChecked, ...properties];
+  const all: readonly Property<S>[] = [describesItself, optionsAreChecked, ...properties];
   checkExceptions(except, all);
   const { describe, it } = runnerOf(runner);
-  const test = (name: string, property: Property<Subject>): void =>
+  const test = (name: string, property: Property<S>): void =>
     void it(name, async () => {
       await prepareHost();
       const tested = subject();
@@ -60,7 +65,7 @@ export function defineSuite<Case extends GoldenCase>(
     }
     for (const one of typeof cases === "string" ? [] : cases) {
       const name = `golden case "${one.name}"`;
-      test(name, { name, check: (tested) => checkCase(tested, one) });
+      test(name, { name, check: (tested) => golden(tested, one) });
     }
   });
 }
@@ -86,7 +91,10 @@ async function prepareHost(): Promise<void> {
   if (tf.engine().backendName === undefined) await activateBackend("cpu");
 }
 
-function checkExceptions(except: Readonly<Record<string, string>>, properties: readonly Property<never>[]): void {
+function checkExceptions(
+  except: Readonly<Record<string, string>>,
+  properties: readonly { readonly name: string }[],
+): void {
   const names = properties.map(({ name }) => name);
   for (const [name, reason] of Object.entries(except)) {
     if (!names.includes(name)) {

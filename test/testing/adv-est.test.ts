@@ -135,7 +135,7 @@ describe("testAdvEst", () => {
     const results = await collect((runner) => testAdvEst(key, { cases, ...runner }), [property]);
     expect(results[property]!.split("\n").map((line) => line.trim())).toEqual([
       expect.stringMatching(
-        / breaks "padding rows change nothing": with 1 masked rows of NaN more, advantages\[\d\]\[0\] is /,
+        / breaks "padding rows change nothing": with 1 masked row of NaN more, advantages\[\d\]\[0\] is /,
       ),
       "The smallest input that shows it:",
       expect.stringMatching(/^token_level_rewards: \[\[0\.?\d*\], \[/),
