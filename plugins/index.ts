@@ -10,6 +10,7 @@ import { policyLosses } from "./policy-loss/index.ts";
 import { rewardManagers } from "./reward-manager/index.ts";
 import { rollouts } from "./rollout/index.ts";
 import { tensorBackends } from "./tensor-backend/index.ts";
+import { toolParsers } from "./tool-parser/index.ts";
 import { trackers } from "./tracker/index.ts";
 
 /** The built-ins, as one plugin, which is loaded as any other. */
@@ -29,6 +30,7 @@ export default definePlugin({
     ...rewardManagers,
     ...rollouts,
     ...tensorBackends,
+    ...toolParsers,
     ...trackers,
   ],
 });

@@ -3,5 +3,6 @@ export { assembleTrajectories, type AssembledTrajectories, type AssembleOptions 
 export * from "./interaction.ts";
 export { LoopRunner, type LoopRunnerOptions, type LoopRunOptions, type LoopRunResult } from "./loop-runner.ts";
 export * from "./tool-parser.ts";
+export * from "./tool-parsing/index.ts";
 export * from "./tool.ts";
 export * from "./trajectory.ts";

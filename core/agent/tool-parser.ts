@@ -1,3 +1,4 @@
+import { stringifyLosslessJson } from "../data/lossless-json.ts";
 import type { ClassEntry } from "../registry/entry.ts";
 import { classRegistrar, type ClassRegistrar } from "../registry/register.ts";
 import type { ToolSchema } from "./tool.ts";
@@ -11,37 +12,70 @@ export interface ToolCall {
   id?: string;
   /** True when the text broke its format and was read leniently. */
   repaired?: boolean;
+  /** Paths (`limits.0`) of arguments whose value fits no type that the schema allows; they are as the model wrote them. */
+  mistyped?: string[];
 }
 
 /** A stretch of text that looks like a call and is none. */
 export interface ToolCallError {
   raw: string;
+  /** For the model: `truncated`, `arguments must be an object`, … */
   reason: string;
 }
 
 export interface ParsedAnswer {
-  /** What the model says, without reasoning and calls. */
+  /** What the model says, without reasoning and calls, untrimmed. */
   content: string;
   reasoning: string;
   calls: ToolCall[];
   errors: ToolCallError[];
 }
 
-export interface ParseOptions {
+/** How to read an answer; all of it known before the first token. */
+export interface ReadOptions {
   /** Schemas of the tools on offer; they say what type an argument has. Default: none. */
   tools?: readonly ToolSchema[];
-  /** Why generation ended. A call that `length` cut off is an error. Default: `stop`. */
+  /** A call that breaks its format is an error, even where it is clear what was meant. Default: false. */
+  strict?: boolean;
+  /** Accepts calls in reasoning that never closes, instead of reporting them as errors. Default: false. */
+  recoverReasoning?: boolean;
+  /** The prompt ends inside a reasoning tag, so that the answer starts in it. Default: false. */
+  startsInReasoning?: boolean;
+}
+
+export interface EndOptions {
+  /** Why generation ended. No call of an answer that `length` cut off is executed: each becomes an error. Default: `stop`. */
   finishReason?: "stop" | "length";
 }
 
-/** Takes an answer in pieces. However the text is cut, `finish` returns what `parse` does of the whole. */
+/** How a whole answer is read. */
+export type ParseOptions = ReadOptions & EndOptions;
+
+/**
+ * What is new in an answer, each thing once. A call is told when it is complete and valid, arguments and all, so none is ever taken
+ * back for its form; whether it may run is known from the answer that `end` returns. `retract` says that all text before was
+ * reasoning, whose opening tag the prompt had: calls told so far were drafts.
+ */
+export type AnswerDelta =
+  | { type: "content" | "reasoning"; text: string }
+  | { type: "call"; index: number; call: ToolCall }
+  | { type: "error"; error: ToolCallError }
+  | { type: "retract" };
+
+/** How an answer is read that comes in pieces. */
+export interface StreamOptions extends ReadOptions {
+  onDelta?: (delta: AnswerDelta) => void;
+}
+
+/** Takes an answer in pieces. However the text is cut, `end` returns what `parse` does of the whole. */
 export interface ToolParserStream {
   push(piece: string): void;
-  finish(options?: Pick<ParseOptions, "finishReason">): ParsedAnswer;
+  end(options?: EndOptions): ParsedAnswer;
 }
 
 /**
  * Reads the calls out of a model's answer. Text is untrusted: a parser never throws on it, and takes linear time.
+ * Most formats extend `MarkedToolParser`, which brings streaming, reasoning and the rules for cut answers.
  *
  *     @ToolParser.register("my_format", { description: "…" })
  *     class MyParser extends ToolParser { … }
@@ -49,10 +83,19 @@ export interface ToolParserStream {
 export abstract class ToolParser {
   static readonly register: ClassRegistrar<"tool_parser"> = classRegistrar("tool_parser");
 
-  /** @param answer Text, or token ids for formats whose markers are special tokens. */
-  abstract parse(answer: string | ArrayLike<number>, options?: ParseOptions): ParsedAnswer;
+  /** @param answer The answer's tokens decoded with special tokens kept: they are what many formats are made of. */
+  parse(answer: string, { finishReason, ...options }: ParseOptions = {}): ParsedAnswer {
+    const stream = this.stream(options);
+    stream.push(answer);
+    return stream.end({ finishReason });
+  }
 
-  abstract stream(options?: Pick<ParseOptions, "tools">): ToolParserStream;
+  abstract stream(options?: StreamOptions): ToolParserStream;
+}
+
+/** A call in OpenAI's form, where arguments are text: encoded once, non-ASCII letters and large integers as they are. */
+export function openAiToolCall({ name, arguments: args }: ToolCall, id: string) {
+  return { id, type: "function" as const, function: { name, arguments: stringifyLosslessJson(args) } };
 }
 
 declare module "../registry/entry.ts" {

@@ -8,7 +8,7 @@ export { loadSftDataset, type LoadSftOptions, type SftDataConfig, type SftDatase
 export { maskConversation, type SftExample } from "./loss-mask.ts";
 export { packSequences } from "./packing.ts";
 export { loadTokenizer, type LoadTokenizerOptions } from "./load-tokenizer.ts";
-export { parseLosslessJson } from "./lossless-json.ts";
+export { parseLosslessJson, stringifyLosslessJson } from "./lossless-json.ts";
 export { padLeft, type PaddedPrompts } from "./padding.ts";
 export { readParquet, writeParquet, type ParquetType, type Row } from "./parquet.ts";
 export { readRows } from "./read-rows.ts";

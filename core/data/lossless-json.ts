@@ -23,3 +23,12 @@ function markLargeIntegers(text: string): { marked: string; marker: string } {
   );
   return { marked, marker };
 }
+
+/** `JSON.stringify` of data that may hold bigints, which are written as integers. */
+export function stringifyLosslessJson(value: unknown): string {
+  if (typeof value === "bigint") return String(value);
+  if (Array.isArray(value)) return `[${value.map((item) => stringifyLosslessJson(item)).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${stringifyLosslessJson(field)}`).join(",")}}`;
+}

@@ -1,0 +1,152 @@
+import type { AnswerDelta, EndOptions, ParsedAnswer, StreamOptions, ToolCall, ToolCallError } from "../tool-parser.ts";
+import { readBareValue, SchemaTypes } from "./coerce.ts";
+
+interface Entry {
+  raw: string;
+  call?: ToolCall;
+  error?: ToolCallError;
+}
+
+/** What a format found of a call. */
+export interface FoundCall {
+  name: string;
+  arguments: Record<string, unknown>;
+  id?: string;
+  /** The text broke the format. */
+  repaired?: boolean;
+}
+
+/** A call whose values are bare text, as XML-like formats write them. */
+export interface FoundTextCall extends Omit<FoundCall, "arguments"> {
+  parameters: readonly (readonly [key: string, text: string])[];
+}
+
+export const UNTERMINATED = "tool call inside unterminated reasoning";
+/** Reason of a call that the end of the answer cut off. */
+export const TRUNCATED = "truncated";
+
+/** Collects what a parser reads: types arguments by the tools' schemas, applies `strict`, and tells each new thing once. */
+export class AnswerWriter {
+  private contentText = "";
+  private reasoningText = "";
+  private entries: Entry[] = [];
+  /** All text outside reasoning, calls included. */
+  private transcript = "";
+  private told = 0;
+  /** True right after a call or an error, white space apart: a closing tag there belongs to it. */
+  afterCall = false;
+  private readonly types = new Map<string, SchemaTypes>();
+
+  constructor(private readonly options: StreamOptions) {
+    for (const { function: tool } of options.tools ?? []) {
+      if (tool.parameters !== undefined) this.types.set(tool.name, new SchemaTypes(tool.parameters));
+    }
+  }
+
+  content(text: string): void {
+    if (text === "") return;
+    if (text.trim() !== "") this.afterCall = false;
+    this.contentText += text;
+    this.transcript += text;
+    this.tell({ type: "content", text });
+  }
+
+  reasoning(text: string): void {
+    if (text === "") return;
+    this.reasoningText += text;
+    this.tell({ type: "reasoning", text });
+  }
+
+  /** @param raw The text of the call, for errors. */
+  call(raw: string, { name, id, arguments: args, repaired }: FoundCall): void {
+    const types = this.types.get(name);
+    const { value, mistyped } = types?.object(args) ?? { value: args, mistyped: [] };
+    this.add(raw, { name, arguments: value, id, repaired, mistyped });
+  }
+
+  textCall(raw: string, { name, id, parameters, repaired }: FoundTextCall): void {
+    const types = this.types.get(name);
+    const mistyped: string[] = [];
+    const args = parameters.map(([key, text]) => {
+      const read = types?.text(key, text) ?? { value: readBareValue(text), mistyped: [] };
+      mistyped.push(...read.mistyped);
+      return [key, read.value] as const;
+    });
+    this.add(raw, { name, arguments: Object.fromEntries(args), id, repaired, mistyped });
+  }
+
+  error(raw: string, reason: string): void {
+    const error = { raw, reason };
+    this.record({ raw, error });
+    this.tell({ type: "error", error });
+  }
+
+  /** Whether a tool of that name is on offer. */
+  knows(name: unknown): boolean {
+    return this.options.tools?.some(({ function: tool }) => tool.name === name) ?? false;
+  }
+
+  /** Nothing but white space and reasoning so far. */
+  get isBlank(): boolean {
+    return this.transcript.length < 1000 && this.transcript.trim() === "";
+  }
+
+  /** Whether a tool of that name takes an argument of that name; true when nothing is known about it. */
+  takes(name: string, key: string): boolean {
+    return this.types.get(name)?.allows(key) ?? true;
+  }
+
+  /** All text so far was reasoning. */
+  retract(): void {
+    this.reasoningText = this.transcript;
+    [this.contentText, this.transcript, this.entries, this.told, this.afterCall] = ["", "", [], 0, false];
+    this.tell({ type: "retract" });
+  }
+
+  /**
+   * Takes over what stands in reasoning that never closed.
+   * @param length How much of the reasoning's end that is.
+   */
+  unterminated(length: number, inner: AnswerWriter): void {
+    if (inner.entries.length === 0) return;
+    if (!this.options.recoverReasoning) {
+      for (const { raw } of inner.entries) this.error(raw, UNTERMINATED);
+      return;
+    }
+    this.reasoningText = this.reasoningText.slice(0, this.reasoningText.length - length) + inner.contentText;
+    for (const entry of inner.entries) {
+      this.record(entry);
+      if (entry.call) this.tell({ type: "call", index: this.told++, call: entry.call });
+      if (entry.error) this.tell({ type: "error", error: entry.error });
+    }
+  }
+
+  end({ finishReason = "stop" }: EndOptions): ParsedAnswer {
+    const answer: ParsedAnswer = { content: this.contentText, reasoning: this.reasoningText, calls: [], errors: [] };
+    for (const { raw, call, error } of this.entries) {
+      if (call !== undefined && finishReason !== "length") answer.calls.push(call);
+      else answer.errors.push(error ?? { raw, reason: "not executed: the answer was cut off by the length limit" });
+    }
+    return answer;
+  }
+
+  private add(raw: string, { name, arguments: args, id, repaired, mistyped }: ToolCall & { mistyped: string[] }): void {
+    if (repaired && this.options.strict) return this.error(raw, "the call breaks its format");
+    const call: ToolCall = { name, arguments: args };
+    if (id !== undefined) call.id = id;
+    if (repaired) call.repaired = true;
+    if (mistyped.length > 0) call.mistyped = mistyped;
+    this.record({ raw, call });
+    this.tell({ type: "call", index: this.told++, call });
+  }
+
+  private record(entry: Entry): void {
+    this.entries.push(entry);
+    this.transcript += entry.raw;
+    this.afterCall = true;
+  }
+
+  private tell(delta: AnswerDelta): void {
+    this.options.onDelta?.(delta);
+  }
+}

@@ -1,0 +1,54 @@
+import { parseLosslessJson } from "../../data/lossless-json.ts";
+import { readLiteral } from "./literal.ts";
+
+type Fields = Record<string, unknown>;
+
+export type Arguments = { arguments: Fields; repaired: boolean } | { reason: string };
+
+/** A call as JSON writes it, or why it is none. */
+export type CallObject = { name: string; id?: string; arguments: Fields; repaired: boolean } | { reason: string };
+
+export const NOT_AN_OBJECT = "arguments must be an object";
+
+export const isObject = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Arguments from what stands for them: an object, nothing at all (no arguments), or text that is an object once decoded. */
+export function readArguments(value: unknown): Arguments {
+  if (value === undefined || value === null) return { arguments: {}, repaired: false };
+  if (typeof value === "string") return readArgumentsText(value);
+  return isObject(value) ? { arguments: value, repaired: false } : { reason: NOT_AN_OBJECT };
+}
+
+function readArgumentsText(text: string): Arguments {
+  if (text.trim() === "") return { arguments: {}, repaired: false };
+  try {
+    const value = parseLosslessJson(text);
+    return isObject(value) ? { arguments: value, repaired: false } : { reason: NOT_AN_OBJECT };
+  } catch {
+    const read = readLiteral(text);
+    if (!read.ok || text.slice(read.end).trim() !== "" || !isObject(read.value)) return { reason: NOT_AN_OBJECT };
+    return { arguments: read.value, repaired: true };
+  }
+}
+
+/** True for objects that can only be meant as calls: a name with arguments, whatever each is called. */
+export const looksLikeCall = (value: unknown): boolean =>
+  isObject(value) &&
+  (typeof value.name === "string" || value.function !== undefined) &&
+  ("arguments" in value || "parameters" in value || isObject(value.function));
+
+/**
+ * Reads `{ name, arguments }`. `parameters` is another word for arguments (Llama), `{ function: … }` another place for both
+ * (OpenAI), `{ function: "name" }` another word for the name.
+ */
+export function readCallObject(value: unknown): CallObject {
+  if (!isObject(value)) return { reason: "a call must be an object with name and arguments" };
+  const inner = isObject(value.function) ? value.function : value;
+  const name = inner.name ?? (typeof value.function === "string" ? value.function : undefined);
+  if (typeof name !== "string" || name.trim() === "") return { reason: "the call has no name" };
+  const read = readArguments(inner.arguments ?? inner.parameters);
+  if ("reason" in read) return read;
+  const { id } = value;
+  return { name: name.trim(), ...(typeof id === "string" ? { id } : {}), ...read };
+}

@@ -1,0 +1,183 @@
+import type { JSONSchema7, JSONSchema7Definition, JSONSchema7TypeName as TypeName } from "json-schema";
+import { parseLosslessJson } from "../../data/lossless-json.ts";
+import { isObject } from "./call-object.ts";
+import { readLiteral } from "./literal.ts";
+
+/** A value, and the paths in it that fit no type that the schema allows. */
+export interface Coerced<T = unknown> {
+  value: T;
+  mistyped: string[];
+}
+
+/** References and unions of one place are followed this far; a schema that refers to itself ends here. */
+const MAX_UNION = 64;
+
+/**
+ * Gives values the types that a tool's schema asks for: `"10"` becomes 10 where an integer is wanted, 10 becomes `"10"` where a
+ * string is, at any depth. A value that fits no allowed type stays as it is and is named in `mistyped`.
+ */
+export class SchemaTypes {
+  private readonly root: SchemaNode;
+
+  constructor(schema: JSONSchema7) {
+    this.root = new SchemaNode([schema], schema);
+  }
+
+  /** Arguments that came as JSON. */
+  object(args: Record<string, unknown>): Coerced<Record<string, unknown>> {
+    const mistyped: string[] = [];
+    return { value: coerceFields(args, this.root, "", mistyped), mistyped };
+  }
+
+  /** An argument of a format that writes values as bare text. */
+  text(key: string, text: string): Coerced {
+    const node = this.root.property(key);
+    const mistyped: string[] = [];
+    const value = node.types === undefined ? readBareValue(text) : fromText(text, node.types);
+    return { value: coerce(value, node, key, mistyped), mistyped };
+  }
+
+  /** Whether there may be an argument of that name. */
+  allows(key: string): boolean {
+    return this.root.isOpen || !this.root.property(key).isEmpty;
+  }
+}
+
+/** All schemas that one place of a value may follow. */
+class SchemaNode {
+  readonly types: ReadonlySet<TypeName> | undefined;
+  private readonly schemas: JSONSchema7[] = [];
+  private readonly nodes = new Map<string | number, SchemaNode>();
+  private rest: SchemaNode | undefined;
+
+  constructor(
+    given: readonly (JSONSchema7Definition | undefined)[],
+    private readonly document: JSONSchema7,
+  ) {
+    const queue = [...given];
+    for (let i = 0; i < queue.length && i < MAX_UNION; i++) {
+      const schema = queue[i];
+      if (typeof schema !== "object" || schema === null) continue;
+      this.schemas.push(schema);
+      queue.push(...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? []), this.target(schema.$ref));
+    }
+    const types = this.schemas.flatMap(typesOf);
+    this.types = types.length === 0 ? undefined : new Set(types);
+  }
+
+  get isEmpty(): boolean {
+    return this.schemas.length === 0;
+  }
+
+  /** It names no properties, or allows others. */
+  get isOpen(): boolean {
+    return this.schemas.every(
+      ({ properties, additionalProperties: more }) => properties === undefined || isObject(more),
+    );
+  }
+
+  property(key: string): SchemaNode {
+    const named = this.schemas.some(({ properties }) => properties !== undefined && Object.hasOwn(properties, key));
+    if (!named) return (this.rest ??= this.child(({ additionalProperties }) => additionalProperties));
+    return this.memo(key, ({ properties, additionalProperties: more }) =>
+      properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : more,
+    );
+  }
+
+  item(index: number): SchemaNode {
+    const tuple = this.schemas.some(({ items }) => Array.isArray(items));
+    return this.memo(tuple ? index : 0, ({ items }) => (Array.isArray(items) ? items[index] : items));
+  }
+
+  private memo(key: string | number, pick: (schema: JSONSchema7) => JSONSchema7Definition | undefined): SchemaNode {
+    let node = this.nodes.get(key);
+    if (node === undefined) this.nodes.set(key, (node = this.child(pick)));
+    return node;
+  }
+
+  private child(pick: (schema: JSONSchema7) => JSONSchema7Definition | undefined): SchemaNode {
+    return new SchemaNode(this.schemas.map(pick), this.document);
+  }
+
+  private target(ref: string | undefined): JSONSchema7Definition | undefined {
+    if (!ref?.startsWith("#/")) return undefined;
+    let at: unknown = this.document;
+    for (const part of ref.slice(2).split("/")) at = isObject(at) && Object.hasOwn(at, part) ? at[part] : undefined;
+    return at as JSONSchema7Definition | undefined;
+  }
+}
+
+function typesOf({ type, enum: options, const: only, properties }: JSONSchema7): TypeName[] {
+  if (type !== undefined) return [type].flat();
+  if (options !== undefined) return options.map(typeOf);
+  if (only !== undefined) return [typeOf(only)];
+  return properties === undefined ? [] : ["object"];
+}
+
+function coerce(value: unknown, node: SchemaNode, path: string, mistyped: string[]): unknown {
+  if (node.isEmpty) return value;
+  const { types } = node;
+  const fitted = types === undefined || fits(value, types) ? value : convert(value, types);
+  if (types !== undefined && !fits(fitted, types)) mistyped.push(path);
+  if (Array.isArray(fitted)) {
+    return fitted.map((item, index) => coerce(item, node.item(index), `${path}.${index}`, mistyped));
+  }
+  return isObject(fitted) ? coerceFields(fitted, node, `${path}.`, mistyped) : fitted;
+}
+
+function coerceFields(fields: Record<string, unknown>, node: SchemaNode, prefix: string, mistyped: string[]) {
+  const entries = Object.entries(fields);
+  // `Object.fromEntries` makes own properties of all keys, `__proto__` too.
+  return Object.fromEntries(
+    entries.map(([key, value]) => [key, coerce(value, node.property(key), `${prefix}${key}`, mistyped)]),
+  );
+}
+
+function typeOf(value: unknown): TypeName {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "bigint" || Number.isInteger(value)) return "integer";
+  return typeof value as "string" | "number" | "boolean" | "object";
+}
+
+function fits(value: unknown, types: ReadonlySet<TypeName>): boolean {
+  const type = typeOf(value);
+  return types.has(type) || (type === "integer" && types.has("number"));
+}
+
+/** The value in an allowed type, or as it is. */
+function convert(value: unknown, types: ReadonlySet<TypeName>): unknown {
+  if (typeof value === "string") return fromText(value, types);
+  const scalar = typeof value === "number" || typeof value === "bigint" || typeof value === "boolean";
+  return scalar && types.has("string") ? String(value) : value;
+}
+
+/** What a text stands for among the allowed types; the text itself where nothing else fits. */
+function fromText(text: string, types: ReadonlySet<TypeName>): unknown {
+  if (types.size === 1 && types.has("string")) return text;
+  const trimmed = text.trim();
+  const value = jsonValue(trimmed) ?? (types.has("string") ? undefined : literalValue(trimmed));
+  if (value !== undefined && typeof value !== "string" && fits(value, types)) return value;
+  if (types.has("boolean") && /^(?:true|false)$/i.test(trimmed)) return trimmed.toLowerCase() === "true";
+  if (types.has("null") && /^(?:null|none)$/i.test(trimmed)) return null;
+  return text;
+}
+
+/** A bare text without a schema: a value where it is JSON, but for strings, which such formats write without quotes. */
+export function readBareValue(text: string): unknown {
+  const value = jsonValue(text.trim());
+  return value === undefined || typeof value === "string" ? text : value;
+}
+
+function jsonValue(text: string): unknown {
+  try {
+    return parseLosslessJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function literalValue(text: string): unknown {
+  const read = readLiteral(text);
+  return read.ok && read.end === text.length ? read.value : undefined;
+}

@@ -1,0 +1,18 @@
+export { AnswerWriter, TRUNCATED, type FoundCall, type FoundTextCall } from "./answer-writer.ts";
+export { looksLikeCall } from "./call-object.ts";
+export { isWord, readLiteral, type LiteralOptions, type LiteralResult } from "./literal.ts";
+export { MarkedToolParser } from "./marked-parser.ts";
+export {
+  emitCalls,
+  readArgumentsCall,
+  readCallObjects,
+  readTaggedJson,
+  strayClose,
+  takeFence,
+  type ArgumentsSyntax,
+  type CallItem,
+  type TagSyntax,
+} from "./read-calls.ts";
+export { NOT_JSON, readJson, type JsonRead } from "./read-json.ts";
+export { StreamingToolParser, type Turn } from "./streaming-parser.ts";
+export { isSpace, Markers, TextSource, type Scan } from "./text-source.ts";

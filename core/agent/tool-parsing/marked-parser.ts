@@ -1,0 +1,94 @@
+import { StreamingToolParser, ScanStream, type Turn } from "./streaming-parser.ts";
+import { Markers, type Scan } from "./text-source.ts";
+
+/** Opening and closing tag of reasoning. */
+type ReasoningTags = readonly [open: string, close: string];
+
+const THINK: readonly ReasoningTags[] = [["<think>", "</think>"]];
+
+/**
+ * A format whose calls start at marks in the text. This class finds them, splits off reasoning, and drops the tokens that end a turn;
+ * the format reads a call.
+ *
+ * Reasoning: a call in reasoning that closes is a draft, and ignored. In reasoning that never closes it is an error, or accepted with
+ * `recoverReasoning`. A closing tag without an opening one means that the prompt had it: all text before was reasoning.
+ */
+export abstract class MarkedToolParser extends StreamingToolParser {
+  /** Texts that a call, or a group of calls, may start with. */
+  protected abstract readonly opens: readonly string[];
+  /** Tokens that end a turn or pad it; dropped where nothing else follows. */
+  protected readonly ends: readonly string[] = [];
+  protected readonly reasoningTags: readonly ReasoningTags[] = THINK;
+
+  /**
+   * Reads what `open` starts; the source stands right after it.
+   * @param from Position of `open`, for the raw text of errors: `turn.source.text.slice(from, turn.source.at)`.
+   * @returns False when it starts no call: it is then content, with what was read after it.
+   */
+  protected abstract read(open: string, turn: Turn, from: number): Scan<boolean>;
+
+  private readonly markers = new Map<boolean, Markers>();
+
+  protected *scan(turn: Turn): Scan {
+    const [tags] = this.reasoningTags;
+    if (turn.options.startsInReasoning && tags) yield* this.readReasoning(tags[1], turn);
+    yield* this.readContent(turn, turn.options.startsInReasoning === true);
+  }
+
+  /** @param reasoned Closing tags of reasoning from here on are mere text. */
+  private *readContent(turn: Turn, reasoned: boolean, inReasoning = false): Scan {
+    const { source, out } = turn;
+    for (;;) {
+      const hit = yield* source.until(this.markersFor(inReasoning), (text) => out.content(text));
+      if (hit === undefined) return;
+      const from = source.at;
+      source.at += hit.length;
+      const opened = this.reasoningTags.find(([open]) => open === hit);
+      if (opened) {
+        yield* this.readReasoning(opened[1], turn);
+        reasoned = true;
+      } else if (this.reasoningTags.some(([, close]) => close === hit)) {
+        if (reasoned) out.content(hit);
+        else out.retract();
+        reasoned = true;
+      } else if (this.ends.includes(hit)) {
+        yield* this.readEnd(turn, from);
+      } else if (!(yield* this.read(hit, turn, from))) {
+        source.at = from + hit.length;
+        out.content(hit);
+      }
+    }
+  }
+
+  private *readReasoning(close: string, { source, out, options }: Turn): Scan {
+    let text = "";
+    const hit = yield* source.until(new Markers([close]), (piece) => {
+      text += piece;
+      out.reasoning(piece);
+    });
+    if (hit !== undefined) {
+      source.at += hit.length;
+      return;
+    }
+    const inner = new ScanStream((turn) => this.readContent(turn, true, true), {
+      tools: options.tools,
+      strict: options.strict,
+    });
+    inner.push(text);
+    inner.end();
+    out.unterminated(text.length, inner.turn.out);
+  }
+
+  private *readEnd({ source, out }: Turn, from: number): Scan {
+    do yield* source.skipSpace();
+    while (yield* source.take(...this.ends));
+    if (!(yield* source.atEnd())) out.content(source.text.slice(from, source.at));
+  }
+
+  private markersFor(inReasoning: boolean): Markers {
+    const tags = inReasoning ? [] : this.reasoningTags.flat();
+    let markers = this.markers.get(inReasoning);
+    if (!markers) this.markers.set(inReasoning, (markers = new Markers([...this.opens, ...this.ends, ...tags])));
+    return markers;
+  }
+}

@@ -1,0 +1,200 @@
+import { TRUNCATED, type FoundCall } from "./answer-writer.ts";
+import { NOT_AN_OBJECT, readArguments, readCallObject } from "./call-object.ts";
+import { NOT_JSON, readJson } from "./read-json.ts";
+import type { Turn } from "./streaming-parser.ts";
+import { isSpace, type Markers, type Scan, type TextSource } from "./text-source.ts";
+
+/** A call that was read, or why there is none, and where it stands. */
+export interface CallItem {
+  found: FoundCall | { reason: string };
+  /** What was read; undefined where it was no JSON. */
+  value?: unknown;
+  from: number;
+  to: number;
+}
+
+const FENCE = "```";
+const isFenceWord = (code: number): boolean => (code >= 97 && code <= 122) || code === 95;
+const isSeparator = (code: number): boolean => isSpace(code) || code === 44 || code === 59;
+
+/** Reads the opening line of a code block. */
+export function* takeFence(source: TextSource): Scan<boolean> {
+  if (!(yield* source.take(FENCE))) return false;
+  yield* source.takeWhile(isFenceWord);
+  yield* source.skipSpace();
+  return true;
+}
+
+/**
+ * Reads calls that JSON objects stand for: one, several with `,` `;` or white space between, or a list. Each fails alone.
+ * @param boundaries Texts that a broken object may reach to at most.
+ * @returns Whether something was missing.
+ */
+export function* readCallObjects(source: TextSource, boundaries: Markers, items: CallItem[]): Scan<boolean> {
+  const inList = (yield* source.take("[")) !== undefined;
+  for (;;) {
+    const end = source.at;
+    yield* source.takeWhile(isSeparator);
+    if (inList && (yield* source.take("]"))) return false;
+    const from = source.at;
+    if (!(yield* source.sees("{")) || (!inList && items.length > 0 && !(yield* seesObject(source)))) {
+      source.at = end;
+      return inList;
+    }
+    const read = yield* readJson(source, boundaries);
+    if (!read.ok) {
+      items.push({ found: read, from, to: source.at });
+      continue;
+    }
+    const found = readCallObject(read.value);
+    if ("name" in found && read.repaired) found.repaired = true;
+    items.push({ found, value: read.value, from, to: source.at });
+  }
+}
+
+/** Whether an object with keys comes next, not a brace in prose. */
+function* seesObject(source: TextSource): Scan<boolean> {
+  const { at } = source;
+  source.at += 1;
+  yield* source.skipSpace();
+  const next = yield* source.peek();
+  source.at = at;
+  return next === '"' || next === "'";
+}
+
+/** Hands over what was read. @param repaired The text around the calls broke the format. */
+export function emitCalls({ source, out }: Turn, from: number, items: readonly CallItem[], repaired: boolean): void {
+  items.forEach((item, index) => {
+    const start = index === 0 ? from : item.from;
+    const raw = source.text.slice(start, index === items.length - 1 ? source.at : item.to);
+    const { found } = item;
+    if ("reason" in found) out.error(raw, found.reason);
+    else out.call(raw, { ...found, repaired: found.repaired === true || repaired });
+  });
+}
+
+export interface TagSyntax {
+  open: string;
+  close: string;
+  /** Both of them. */
+  boundaries: Markers;
+}
+
+/**
+ * Reads the inside of `open … close` as JSON calls. Read leniently: doubled tags, code fences, several objects, brackets too few or
+ * too many, a missing closing tag.
+ */
+export function* readTaggedJson(turn: Turn, from: number, syntax: TagSyntax): Scan<boolean> {
+  const { source, out } = turn;
+  const { open, close, boundaries } = syntax;
+  yield* source.skipSpace();
+  let repaired = false;
+  while (yield* source.take(open)) {
+    repaired = true;
+    yield* source.skipSpace();
+  }
+  if (yield* takeFence(source)) repaired = true;
+  if (!(yield* source.seesAny(["{", "["]))) return yield* readNoJson(turn, from, syntax);
+
+  const items: CallItem[] = [];
+  if (yield* readCallObjects(source, boundaries, items)) repaired = true;
+  if (items.length === 0) items.push({ found: { reason: NOT_JSON }, from, to: source.at });
+  yield* source.skipSpace();
+  while (yield* source.take("}", "]", FENCE)) {
+    repaired = true;
+    yield* source.skipSpace();
+  }
+  const end = source.at;
+  const closed = (yield* source.take(close)) !== undefined;
+  emitCalls(turn, from, items, repaired || items.length > 1 || !closed);
+  if (!closed && (yield* source.until(boundaries)) === close) {
+    out.content(source.text.slice(end, source.at));
+    source.at += close.length;
+    out.afterCall = true;
+  } else if (!closed) {
+    source.at = end;
+  }
+  return true;
+}
+
+/** A tag with something else than JSON in it: an error, unless it is prose that only mentions the tag. */
+function* readNoJson({ source, out }: Turn, from: number, { close, boundaries }: TagSyntax): Scan<boolean> {
+  const start = source.at;
+  const hit = yield* source.until(boundaries);
+  const body = source.text.slice(start, source.at).trim();
+  if (hit === close) source.at += close.length;
+  else if (body !== "" && !/["{[]/.test(body)) return false;
+  out.error(source.text.slice(from, source.at), hit === undefined && body === "" ? TRUNCATED : NOT_JSON);
+  return true;
+}
+
+export interface ArgumentsSyntax {
+  /** Texts that end the call; none where its last bracket does. */
+  closes: readonly string[];
+  /** The same, and whatever else shows that a broken call is over. */
+  boundaries: Markers;
+  /** The end of the answer closes a call as well: its closing token is where generation stops. Default: false. */
+  endCloses?: boolean;
+  /** Whether arguments stand in a code block; undefined: either way. */
+  fenced?: boolean;
+}
+
+/** Reads the arguments of a call whose name is known, to the end of the call. */
+export function* readArgumentsCall(
+  turn: Turn,
+  from: number,
+  call: Omit<FoundCall, "arguments">,
+  { closes, boundaries, fenced, endCloses = false }: ArgumentsSyntax,
+): Scan {
+  const { source, out } = turn;
+  const fail = (reason: string): void => out.error(source.text.slice(from, source.at), reason);
+  yield* source.skipSpace();
+  const fence = yield* takeFence(source);
+  let repaired = call.repaired === true || (fenced !== undefined && fence !== fenced);
+
+  let value: unknown;
+  if (yield* source.seesAny(["{", "["])) {
+    const read = yield* readJson(source, boundaries);
+    if (!read.ok) {
+      yield* source.take(...closes);
+      return fail(read.reason);
+    }
+    value = read.value;
+    repaired ||= read.repaired;
+  } else if (!(yield* source.seesAny(closes))) {
+    const start = source.at;
+    const hit = yield* source.until(boundaries);
+    const blank = source.text.slice(start, source.at).trim() === "";
+    yield* source.take(...closes);
+    return fail(hit === undefined && blank ? TRUNCATED : blank ? "the call has no arguments" : NOT_AN_OBJECT);
+  }
+
+  yield* source.skipSpace();
+  for (let more = closes.length > 0; more;) {
+    const word = yield* source.take("}", FENCE);
+    more = word !== undefined;
+    if (word === "}" || (more && !fence)) repaired = true;
+    yield* source.skipSpace();
+  }
+  const end = source.at;
+  const closed =
+    closes.length === 0 || (yield* source.take(...closes)) !== undefined || (endCloses && (yield* source.atEnd()));
+  const read = readArguments(value);
+  const raw = source.text.slice(from, source.at);
+  if ("reason" in read) out.error(raw, read.reason);
+  else out.call(raw, { ...call, arguments: read.arguments, repaired: repaired || read.repaired || !closed });
+  if (closed) return;
+  const hit = yield* source.until(boundaries);
+  if (hit !== undefined && closes.includes(hit)) {
+    out.content(source.text.slice(end, source.at));
+    source.at += hit.length;
+    out.afterCall = true;
+  } else {
+    source.at = end;
+  }
+}
+
+/** A closing tag outside a call: part of the call before it, or an error. */
+export function strayClose({ source, out }: Turn, from: number): void {
+  if (!out.afterCall) out.error(source.text.slice(from, source.at), "a closing tag without a call");
+}

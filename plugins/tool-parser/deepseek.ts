@@ -1,0 +1,54 @@
+import { Markers, readArgumentsCall, TRUNCATED, type Scan, type Turn } from "verl";
+import { SectionedToolParser } from "./sectioned.ts";
+
+const SEPARATOR = "<｜tool▁sep｜>";
+const MARKS = {
+  sectionOpen: ["<｜tool▁calls▁begin｜>"],
+  sectionClose: ["<｜tool▁calls▁end｜>"],
+  callOpen: ["<｜tool▁call▁begin｜>"],
+  callClose: ["<｜tool▁call▁end｜>"],
+};
+const MARK_TEXTS = Object.values(MARKS).flat();
+const HEADER_END = new Markers([SEPARATOR, ...MARK_TEXTS]);
+const NAME_END = new Markers(["\n", "```", "{", ...MARK_TEXTS]);
+
+/**
+ * DeepSeek. V3 and R1 write a type, a name and a code block; V3.1 and later a name and bare JSON. Both are read under both keys, for
+ * distilled models come with either template.
+ *
+ *     <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather
+ *     ```json
+ *     {"city": "Oslo"}
+ *     ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>
+ *
+ *     <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Oslo"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>
+ */
+export class DeepSeekToolParser extends SectionedToolParser {
+  protected override readonly ends = ["<｜end▁of▁sentence｜>"];
+
+  constructor() {
+    super(MARKS);
+  }
+
+  protected *readCall(turn: Turn, from: number): Scan {
+    const { source, out } = turn;
+    const header = yield* this.readHeader(turn, from, HEADER_END);
+    if (header === undefined) return;
+    yield* source.skipSpace();
+    let name = header.trim();
+    const plain = yield* source.seesAny(["{", "[", "```", ...MARKS.callClose]);
+    if (plain === undefined) {
+      const start = source.at;
+      if ((yield* source.until(NAME_END)) === undefined) {
+        return out.error(source.text.slice(from, source.at), TRUNCATED);
+      }
+      name = source.text.slice(start, source.at).trim();
+    }
+    if (name === "") {
+      yield* source.until(this.boundaries);
+      yield* source.take(...MARKS.callClose);
+      return out.error(source.text.slice(from, source.at), "the call has no name");
+    }
+    yield* readArgumentsCall(turn, from, { name }, { closes: MARKS.callClose, boundaries: this.boundaries });
+  }
+}

@@ -1,0 +1,107 @@
+import { MarkedToolParser, Markers, readTaggedJson, strayClose, TRUNCATED, type Scan, type Turn } from "verl";
+import { readRawValue, type RawValue } from "./raw-value.ts";
+
+const [OPEN, CLOSE] = ["<tool_call>", "</tool_call>"] as const;
+const [KEY, KEY_END] = ["<arg_key>", "</arg_key>"] as const;
+const [VALUE, VALUE_END] = ["<arg_value>", "</arg_value>"] as const;
+const JSON_TAG = { open: OPEN, close: CLOSE, boundaries: new Markers([OPEN, CLOSE]) };
+const PARTS = new Markers([OPEN, CLOSE, KEY, KEY_END, VALUE, VALUE_END]);
+const RAW_VALUE = {
+  close: VALUE_END,
+  followers: [KEY, CLOSE, OPEN],
+  next: KEY,
+  outer: [CLOSE],
+  marks: new Markers([VALUE_END, KEY, CLOSE, OPEN]),
+};
+const [NO_NAME, NO_END] = ["the call has no name", "the call has no end"] as const;
+const isKey = (code: number): boolean => code !== 60;
+
+/**
+ * GLM 4.5 and later: a name, then keys and values in tags, values as bare text, typed by the tool's schema. Line breaks between the
+ * tags may be missing; a call without arguments is a bare name.
+ *
+ *     <tool_call>get_weather
+ *     <arg_key>city</arg_key>
+ *     <arg_value>Oslo</arg_value>
+ *     </tool_call>
+ */
+export class Glm45ToolParser extends MarkedToolParser {
+  protected readonly opens = [OPEN, CLOSE];
+  protected override readonly ends = ["<|user|>", "<|observation|>", "<|endoftext|>"];
+
+  protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
+    const { source, out } = turn;
+    if (open === CLOSE) {
+      strayClose(turn, from);
+      return true;
+    }
+    yield* source.skipSpace();
+    if (yield* source.seesAny(["{", "[", "```"])) return yield* readTaggedJson(turn, from, JSON_TAG);
+
+    const start = source.at;
+    const hit = yield* source.until(PARTS);
+    const name = source.text.slice(start, source.at).trim();
+    const named = /^[\w.\-/:]+$/.test(name);
+    if (!named && name !== "" && (hit === undefined || hit === OPEN)) return false;
+    if (!named || hit === undefined || hit === OPEN) {
+      if (!named) yield* source.until(JSON_TAG.boundaries);
+      yield* source.take(CLOSE);
+      out.error(source.text.slice(from, source.at), hit === undefined ? TRUNCATED : named ? NO_END : NO_NAME);
+      return true;
+    }
+    yield* this.readArguments(turn, from, name);
+    return true;
+  }
+
+  private *readArguments(turn: Turn, from: number, name: string): Scan {
+    const { source, out } = turn;
+    const parameters: [string, string][] = [];
+    let problem: string | undefined;
+    let repaired = false;
+    for (;;) {
+      yield* source.skipSpace();
+      if (yield* source.take(CLOSE)) break;
+      if (yield* source.take(KEY)) {
+        while (yield* source.take(KEY)) repaired = true;
+        const key = (yield* source.takeWhile(isKey)).trim();
+        if (!(yield* source.take(KEY_END))) repaired = true;
+        yield* source.skipSpace();
+        while (yield* source.take(KEY_END)) {
+          repaired = true;
+          yield* source.skipSpace();
+        }
+        if (!(yield* source.take(VALUE))) repaired = true;
+        const value = yield* this.readValue(turn, name);
+        if (value === undefined) {
+          const ended = yield* source.atEnd();
+          return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the argument "${key}" has no end`);
+        }
+        repaired ||= value.open;
+        parameters.push([key, value.text]);
+      } else if (yield* source.take(VALUE_END, KEY_END)) {
+        repaired = true;
+      } else if (yield* source.atEnd()) {
+        if (parameters.length === 0) problem = TRUNCATED;
+        repaired = true;
+        break;
+      } else if (yield* source.sees(OPEN)) {
+        repaired = true;
+        break;
+      } else {
+        problem ??= "the call has text between its arguments";
+        if (!(yield* source.take(VALUE))) yield* source.until(PARTS);
+      }
+    }
+    const raw = source.text.slice(from, source.at);
+    if (problem === undefined) out.textCall(raw, { name, parameters, repaired });
+    else out.error(raw, problem);
+  }
+
+  private *readValue({ source, out }: Turn, tool: string): Scan<RawValue | undefined> {
+    return yield* readRawValue(source, RAW_VALUE, function* (tag) {
+      if (tag !== KEY) return true;
+      const key = (yield* source.takeWhile(isKey)).trim();
+      return out.takes(tool, key) && (yield* source.sees(KEY_END));
+    });
+  }
+}

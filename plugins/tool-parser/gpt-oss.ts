@@ -1,0 +1,66 @@
+import { Markers, readArgumentsCall, StreamingToolParser, TRUNCATED, type Scan, type Turn } from "verl";
+
+const [START, CHANNEL, MESSAGE, CONSTRAIN] = ["<|start|>", "<|channel|>", "<|message|>", "<|constrain|>"] as const;
+const [END, CALL, RETURN] = ["<|end|>", "<|call|>", "<|return|>"] as const;
+const PADS = ["<|pad|>", "<|endoftext|>"];
+const BETWEEN = new Markers([START, CHANNEL, END, CALL, RETURN, ...PADS]);
+const HEADER_END = new Markers([MESSAGE, START, END, CALL, RETURN]);
+const ANALYSIS_END = new Markers([END, RETURN, START, CHANNEL, ...PADS]);
+const BODY_END = new Markers([END, CALL, RETURN, START, CHANNEL, ...PADS]);
+const ARGUMENTS = { closes: [CALL, END, RETURN], boundaries: BODY_END, endCloses: true };
+
+/**
+ * gpt-oss (harmony): messages with a channel. `analysis` is reasoning, the rest is content, and whatever has a recipient is a call,
+ * in whichever channel; the recipient stands before or after it. The prompt may have had the first `<|start|>assistant`.
+ *
+ *     <|channel|>analysis<|message|>Oslo, then.<|end|>
+ *     <|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Oslo"}<|call|>
+ *     <|start|>assistant<|channel|>final<|message|>It is cold.<|return|>
+ */
+export class GptOssToolParser extends StreamingToolParser {
+  protected *scan(turn: Turn): Scan {
+    const { source, out } = turn;
+    yield* source.skipSpace();
+    let inHeader = yield* source.sees("to=");
+    if (!inHeader) source.at = 0;
+    for (;;) {
+      const hit = inHeader ? "" : yield* source.until(BETWEEN, (text) => out.content(text));
+      if (hit === undefined) return;
+      const from = source.at;
+      source.at += hit.length;
+      if (inHeader || hit === START || hit === CHANNEL) yield* this.readMessage(turn, from);
+      inHeader = false;
+    }
+  }
+
+  /** Reads a header and what it heads; the source stands in the header. */
+  private *readMessage(turn: Turn, from: number): Scan {
+    const { source, out } = turn;
+    const hit = yield* source.until(HEADER_END);
+    const header = source.text.slice(from, source.at);
+    const recipient = wordAfter(header, "to=");
+    if (hit !== MESSAGE) {
+      if (recipient !== "") out.error(header, hit === undefined ? TRUNCATED : "the call has no arguments");
+      return;
+    }
+    source.at += MESSAGE.length;
+    if (recipient !== "" && recipient !== "user") {
+      const name = recipient.startsWith("functions.") ? recipient.slice("functions.".length) : recipient;
+      if (name !== "") return yield* readArgumentsCall(turn, from, { name }, ARGUMENTS);
+      yield* source.until(BODY_END);
+      return out.error(source.text.slice(from, source.at), "the call has no name");
+    }
+    const reasons = wordAfter(header, CHANNEL) === "analysis";
+    yield* source.until(reasons ? ANALYSIS_END : BODY_END, (text) =>
+      reasons ? out.reasoning(text) : out.content(text),
+    );
+  }
+}
+
+/** The word after a mark in a header; empty when the mark is missing. */
+function wordAfter(header: string, mark: string): string {
+  const at = header.lastIndexOf(mark);
+  if (at < 0) return "";
+  const rest = header.slice(at + mark.length).split(CONSTRAIN, 1)[0] ?? "";
+  return /^\s*([^\s<]*)/.exec(rest)?.[1] ?? "";
+}

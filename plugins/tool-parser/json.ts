@@ -1,0 +1,72 @@
+import {
+  emitCalls,
+  looksLikeCall,
+  MarkedToolParser,
+  Markers,
+  readCallObjects,
+  takeFence,
+  TRUNCATED,
+  type CallItem,
+  type Scan,
+  type TextSource,
+  type Turn,
+} from "verl";
+
+const FENCE = "```";
+const BOUNDARIES = new Markers(["\n{", "\n[", "; {", ";{", ', {"name"', ',{"name"', FENCE]);
+const FIRST_KEYS = ["name", "function", "type", "id", "arguments", "parameters"].map((key) => `"${key}"`);
+
+/**
+ * Calls as plain JSON: alone, in a list, in a code block, around prose. An object counts as a call when it has a name and `arguments`
+ * (or `parameters`), or the name of a tool on offer; other JSON is content.
+ *
+ *     {"name": "get_weather", "arguments": {"city": "Oslo"}}
+ */
+export class JsonToolParser extends MarkedToolParser {
+  protected readonly opens: readonly string[] = [FENCE, "{", "["];
+  protected override readonly ends: readonly string[] = ["<|im_end|>", "<|eot_id|>", "<|endoftext|>", "</s>"];
+
+  protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
+    const { source, out } = turn;
+    source.at = from;
+    const fenced = open === FENCE && (yield* takeFence(source));
+    if (!(yield* seesCall(source))) return false;
+
+    const items: CallItem[] = [];
+    const cut = yield* readCallObjects(source, BOUNDARIES, items);
+    const calls = items.filter((item) => isCall(item, turn));
+    if (calls.length === 0) {
+      out.content(source.text.slice(from, source.at));
+      return true;
+    }
+    for (const item of items) if (!calls.includes(item)) out.content(source.text.slice(item.from, item.to));
+    if (fenced) yield* closeFence(source);
+    emitCalls(turn, from, calls, cut);
+    return true;
+  }
+}
+
+/** Whether an object comes next, or a list of them, whose first key is one of a call. */
+function* seesCall(source: TextSource): Scan<boolean> {
+  const { at } = source;
+  if (yield* source.take("[")) yield* source.skipSpace();
+  const opened = yield* source.take("{");
+  if (opened) yield* source.skipSpace();
+  const seen = opened !== undefined && (yield* source.seesAny(FIRST_KEYS)) !== undefined;
+  source.at = at;
+  return seen;
+}
+
+/** A broken object is a call if it says as much. */
+function isCall({ found, value, from, to }: CallItem, { source, out }: Turn): boolean {
+  if (value !== undefined) return looksLikeCall(value) || ("name" in found && out.knows(found.name));
+  const text = source.text.slice(from, to);
+  const cut = "reason" in found && found.reason === TRUNCATED;
+  return /"(?:name|function)"/.test(text) && (cut || /"(?:arguments|parameters)"/.test(text));
+}
+
+function* closeFence(source: TextSource): Scan {
+  const { at } = source;
+  yield* source.skipSpace();
+  if (!(yield* source.take(FENCE))) source.at = at;
+}

@@ -1,0 +1,66 @@
+import {
+  emitCalls,
+  MarkedToolParser,
+  Markers,
+  NOT_JSON,
+  readArgumentsCall,
+  readCallObjects,
+  TRUNCATED,
+  type CallItem,
+  type Scan,
+  type Turn,
+} from "verl";
+
+const [CALLS, ARGS, ID] = ["[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"] as const;
+const AFTER_NAME = new Markers([ARGS, ID, CALLS, "{", "\n"]);
+const BROKEN_ARGUMENTS = { closes: [], boundaries: new Markers([CALLS]) };
+const BROKEN_ITEM = new Markers([CALLS, ', {"name"', ',{"name"', ',\n{"name"']);
+
+/**
+ * Mistral. Tokenizers up to v7 write a list, later ones a name and arguments, with or without a mark between them.
+ *
+ *     [TOOL_CALLS] [{"name": "get_weather", "arguments": {"city": "Oslo"}, "id": "abc123XYZ"}]
+ *     [TOOL_CALLS]get_weather{"city": "Oslo"}[TOOL_CALLS]get_time{}
+ *     [TOOL_CALLS]get_weather[CALL_ID]abc123XYZ[ARGS]{"city": "Oslo"}
+ */
+export class MistralToolParser extends MarkedToolParser {
+  protected readonly opens = [CALLS];
+  protected override readonly ends = ["</s>", "<pad>"];
+  protected override readonly reasoningTags = [
+    ["[THINK]", "[/THINK]"],
+    ["<think>", "</think>"],
+  ] as const;
+
+  protected *read(_open: string, turn: Turn, from: number): Scan<boolean> {
+    const { source, out } = turn;
+    yield* source.skipSpace();
+    if (yield* source.seesAny(["[{", "[ ", "[\n", "[]", "{"])) {
+      const items: CallItem[] = [];
+      const open = yield* readCallObjects(source, BROKEN_ITEM, items);
+      if (items.length > 0) emitCalls(turn, from, items, open);
+      else out.error(source.text.slice(from, source.at), (yield* source.atEnd()) && open ? TRUNCATED : NOT_JSON);
+      return true;
+    }
+
+    const start = source.at;
+    let mark = yield* source.until(AFTER_NAME);
+    const name = source.text.slice(start, source.at).trim();
+    let id: string | undefined;
+    if (mark === ID) {
+      const idFrom = (source.at += ID.length);
+      mark = yield* source.until(AFTER_NAME);
+      id = source.text.slice(idFrom, source.at).trim();
+    }
+    if (mark === "\n") mark = (yield* source.skipSpace(), yield* source.seesAny([ARGS, "{"]));
+    if (mark === ARGS) source.at += ARGS.length;
+    if (mark !== ARGS && mark !== "{") {
+      const ended = yield* source.atEnd();
+      out.error(source.text.slice(from, source.at), ended ? TRUNCATED : "the call has no arguments");
+    } else if (name === "") {
+      out.error(source.text.slice(from, source.at), "the call has no name");
+    } else {
+      yield* readArgumentsCall(turn, from, { name, id }, BROKEN_ARGUMENTS);
+    }
+    return true;
+  }
+}

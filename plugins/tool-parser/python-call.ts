@@ -1,0 +1,109 @@
+import { isSpace, isWord, readLiteral, TRUNCATED, type Scan, type TextSource } from "verl";
+
+export type PythonCall = { name: string; arguments: Record<string, unknown> } | { reason: string };
+
+/** Letters of tool names: those of Python, and what other languages add. */
+const isName = (code: number): boolean => isWord(code) || code === 45 || code === 46;
+
+/** Whether `name(key=` or `name()` comes next, white space allowed; nothing is read. */
+export function* seesPythonCall(source: TextSource, anyArguments: boolean): Scan<boolean> {
+  const { at } = source;
+  const seen = yield* readHead(source, anyArguments);
+  source.at = at;
+  return seen;
+}
+
+function* readHead(source: TextSource, anyArguments: boolean): Scan<boolean> {
+  yield* source.skipSpace();
+  if ((yield* source.takeWhile(isName)) === "") return false;
+  yield* source.skipSpace();
+  if (!(yield* source.take("("))) return false;
+  yield* source.skipSpace();
+  if (anyArguments || (yield* source.take(")"))) return true;
+  if ((yield* source.takeWhile(isWord)) === "") return false;
+  yield* source.skipSpace();
+  return (yield* source.take("=")) !== undefined;
+}
+
+/** Reads `name(key=literal, …)`; undefined when no name with a bracket comes next. A broken call is read to its closing bracket. */
+export function* readPythonCall(source: TextSource): Scan<PythonCall | undefined> {
+  const { at } = source;
+  const name = yield* source.takeWhile(isName);
+  yield* source.skipSpace();
+  if (name === "" || !(yield* source.sees("("))) {
+    source.at = at;
+    return undefined;
+  }
+  const from = source.at + 1;
+  if (!(yield* skipBrackets(source))) {
+    source.at = source.text.length;
+    return { reason: TRUNCATED };
+  }
+  const args = readKeywords(source.text.slice(from, source.at - 1));
+  return typeof args === "string" ? { reason: args } : { name, arguments: args };
+}
+
+/** `key=value, …` as an object, or why it is none. */
+function readKeywords(text: string): Record<string, unknown> | string {
+  const entries: [string, unknown][] = [];
+  let at = 0;
+  const skip = (belongs: (code: number) => boolean): number => {
+    const from = at;
+    while (at < text.length && belongs(text.charCodeAt(at))) at += 1;
+    return from;
+  };
+  for (let first = true; ; first = false) {
+    skip(isSpace);
+    if (at < text.length && !first) {
+      if (text[at] !== ",") return `the value of "${entries.at(-1)?.[0]}" is not a literal`;
+      at += 1;
+      skip(isSpace);
+    }
+    if (at >= text.length) return Object.fromEntries(entries);
+    const key = text.slice(skip(isWord), at);
+    skip(isSpace);
+    if (key === "" || text[at] !== "=") return "arguments must be given by name";
+    const read = readLiteral(text, at + 1);
+    if (!read.ok) return `the value of "${key}" is not a literal`;
+    entries.push([key, read.value]);
+    at = read.end;
+  }
+}
+
+const QUOTES: Readonly<Record<number, string>> = { 34: '"', 39: "'" };
+const isOpening = (code: number): boolean => code === 40 || code === 91 || code === 123;
+const isClosing = (code: number): boolean => code === 41 || code === 93 || code === 125;
+
+/** Goes past the bracket that closes the next one, whatever stands in strings. False: the text ends before. */
+function* skipBrackets(source: TextSource): Scan<boolean> {
+  for (let depth = 0; ;) {
+    const { text } = source;
+    const from = source.at;
+    let quote: string | undefined;
+    for (; source.at < text.length && quote === undefined; source.at++) {
+      const code = text.charCodeAt(source.at);
+      if (isOpening(code)) depth += 1;
+      else if (isClosing(code) && --depth === 0) {
+        source.at += 1;
+        return true;
+      } else quote = QUOTES[code];
+    }
+    source.steps += source.at - from + 1;
+    if (quote === undefined ? !(yield* source.more()) : !(yield* skipString(source, quote))) return false;
+  }
+}
+
+/** Goes past a string; the source stands after its first quote. */
+function* skipString(source: TextSource, quote: string): Scan<boolean> {
+  const isPlain = (code: number): boolean => code !== quote.charCodeAt(0) && code !== 92;
+  let close = quote;
+  if (yield* source.take(quote + quote)) close = quote.repeat(3);
+  for (;;) {
+    yield* source.takeWhile(isPlain);
+    if (yield* source.take(close)) return true;
+    const letter = yield* source.peek();
+    if (letter === "") return false;
+    source.at += 1;
+    if (letter === "\\" && !(yield* source.atEnd())) source.at += 1;
+  }
+}

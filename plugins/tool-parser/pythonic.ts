@@ -1,0 +1,51 @@
+import { emitCalls, MarkedToolParser, Markers, TRUNCATED, type CallItem, type Scan, type Turn } from "verl";
+import { readPythonCall, seesPythonCall } from "./python-call.ts";
+
+const [START, END] = ["<|python_start|>", "<|python_end|>"] as const;
+const LIST_END = new Markers(["]", END]);
+const isSeparator = (code: number): boolean => code === 44 || code === 59 || code === 32 || (code >= 9 && code <= 13);
+
+/**
+ * Calls as Python writes them, in a list: Llama 3.2, and Llama 4 with tags around it. Values are literals of Python or JSON; brackets
+ * and quotes in strings count for nothing, and each call of a list fails alone.
+ *
+ *     [get_weather(city="Oslo", days=-1), get_time(zones=["UTC", None])]
+ *     <|python_start|>[get_weather(city="Oslo")]<|python_end|>
+ */
+export class PythonicToolParser extends MarkedToolParser {
+  protected readonly opens = [START, END, "["];
+  protected override readonly ends = ["<|eom|>", "<|eot|>", "<|eom_id|>", "<|eot_id|>", "<|end_of_text|>"];
+
+  protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
+    const { source, out } = turn;
+    if (open === END) return true;
+    if (open === START) yield* source.skipSpace();
+    const tagged = open === START;
+    const inList = tagged ? (yield* source.take("[")) !== undefined : true;
+    if (!tagged && !(yield* seesPythonCall(source, out.isBlank))) return false;
+
+    const items: CallItem[] = [];
+    let cut = !inList;
+    for (;;) {
+      const start = source.at;
+      yield* source.takeWhile(isSeparator);
+      if (inList && (yield* source.take("]"))) break;
+      const callFrom = source.at;
+      const found = yield* readPythonCall(source);
+      if (found) {
+        items.push({ found, from: callFrom, to: source.at });
+        continue;
+      }
+      cut = true;
+      if (inList && !(yield* source.atEnd()) && !(yield* source.sees(END))) {
+        const hit = yield* source.until(LIST_END);
+        if (hit === "]") source.at += 1;
+        items.push({ found: { reason: "not a call" }, from: callFrom, to: source.at });
+      } else if (!inList) source.at = start;
+      break;
+    }
+    if (items.length > 0) emitCalls(turn, from, items, cut);
+    else out.error(source.text.slice(from, source.at), (yield* source.atEnd()) ? TRUNCATED : "the tag holds no call");
+    return true;
+  }
+}

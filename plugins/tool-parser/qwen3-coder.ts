@@ -1,0 +1,141 @@
+import { isSpace, MarkedToolParser, Markers, readTaggedJson, strayClose, TRUNCATED, type Scan, type Turn } from "verl";
+import { readRawValue, type RawValue } from "./raw-value.ts";
+
+const [OPEN, CLOSE] = ["<tool_call>", "</tool_call>"] as const;
+const [FUNCTION, FUNCTION_END] = ["<function=", "</function>"] as const;
+const [PARAMETER, PARAMETER_END] = ["<parameter=", "</parameter>"] as const;
+const JSON_TAG = { open: OPEN, close: CLOSE, boundaries: new Markers([OPEN, CLOSE]) };
+const PARTS = new Markers([PARAMETER, PARAMETER_END, FUNCTION, FUNCTION_END, OPEN, CLOSE]);
+const VALUE = {
+  close: PARAMETER_END,
+  followers: [PARAMETER, FUNCTION_END, CLOSE, FUNCTION, OPEN],
+  next: PARAMETER,
+  outer: [FUNCTION_END, CLOSE],
+  marks: PARTS,
+};
+const NEWLINE = 10;
+const isHeader = (code: number): boolean => code !== 62 && code !== 60 && code !== NEWLINE;
+
+/**
+ * Qwen3-Coder, Qwen 3.5 and later: XML-like tags, values as bare text, typed by the tool's schema. One line break on either side of
+ * a value is layout, everything else is the value: `&`, `<`, indentation, even a closing tag that nothing fitting follows.
+ *
+ *     <tool_call>
+ *     <function=get_weather>
+ *     <parameter=city>
+ *     Oslo
+ *     </parameter>
+ *     </function>
+ *     </tool_call>
+ */
+export class Qwen3CoderToolParser extends MarkedToolParser {
+  protected readonly opens = [OPEN, FUNCTION, CLOSE, FUNCTION_END, PARAMETER_END];
+  protected override readonly ends = ["<|im_end|>", "<|endoftext|>"];
+
+  protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
+    const { source, out } = turn;
+    if (open === FUNCTION) {
+      yield* this.readFunction(turn, from, false);
+      return true;
+    }
+    if (open !== OPEN) {
+      strayClose(turn, from);
+      return true;
+    }
+    do yield* source.skipSpace();
+    while (yield* source.take(OPEN));
+    if (yield* source.seesAny(["{", "["])) return yield* readTaggedJson(turn, from, JSON_TAG);
+    if (!(yield* source.sees(FUNCTION))) {
+      const start = source.at;
+      const hit = yield* source.until(PARTS);
+      const body = source.text.slice(start, source.at).trim();
+      if (hit === CLOSE) source.at += CLOSE.length;
+      else if (body !== "" && !/["{]/.test(body)) return false;
+      out.error(source.text.slice(from, source.at), hit === undefined && body === "" ? TRUNCATED : NOT_XML);
+      return true;
+    }
+    for (let start = from; yield* source.take(FUNCTION); start = source.at) {
+      yield* this.readFunction(turn, start, true);
+      yield* source.skipSpace();
+    }
+    yield* source.take(CLOSE);
+    return true;
+  }
+
+  /** Reads a function; the source stands after `<function=`. @param tagged It stands in `<tool_call>`. */
+  private *readFunction(turn: Turn, from: number, tagged: boolean): Scan {
+    const { source, out } = turn;
+    const name = unquote(yield* source.takeWhile(isHeader));
+    let problem = (yield* source.take(">")) ? undefined : `the function "${name}" has no >`;
+    if (name === "") problem = "the call has no name";
+    const parameters: [string, string][] = [];
+    let repaired = !tagged;
+    for (;;) {
+      yield* source.skipSpace();
+      if (yield* source.take(PARAMETER)) {
+        const key = unquote(yield* source.takeWhile(isHeader));
+        if (!(yield* source.take(">"))) {
+          problem ??= `the parameter "${key}" has no >`;
+          continue;
+        }
+        const value = yield* this.readValue(turn, name);
+        if (value === undefined) {
+          const ended = yield* source.atEnd();
+          return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the parameter "${key}" has no end`);
+        }
+        repaired ||= value.open;
+        parameters.push([key, trimLines(value.text)]);
+      } else if (yield* source.take(FUNCTION_END)) {
+        break;
+      } else if (yield* source.take(PARAMETER_END)) {
+        repaired = true;
+      } else if (yield* source.atEnd()) {
+        if (parameters.length === 0) problem = TRUNCATED;
+        repaired = true;
+        break;
+      } else if (yield* source.seesAny([CLOSE, OPEN, FUNCTION])) {
+        repaired = true;
+        break;
+      } else {
+        problem ??= `the function "${name}" has text between its parameters`;
+        yield* source.until(PARTS);
+      }
+    }
+    const end = source.at;
+    yield* source.skipSpace();
+    if (!(yield* source.seesAny([CLOSE, FUNCTION]))) repaired = true;
+    source.at = end;
+    const raw = source.text.slice(from, end);
+    if (problem === undefined) out.textCall(raw, { name, parameters, repaired });
+    else out.error(raw, problem);
+  }
+
+  private *readValue({ source, out }: Turn, tool: string): Scan<RawValue | undefined> {
+    const start = source.at;
+    const inline = (yield* source.peek()) !== "\n";
+    return yield* readRawValue(source, VALUE, function* (tag, at) {
+      if (!inline && !startsLine(source.text, at, start)) return false;
+      if (tag === PARAMETER) return out.takes(tool, unquote(yield* source.takeWhile(isHeader)));
+      if (tag === CLOSE || tag === PARAMETER_END) return true;
+      yield* source.skipSpace();
+      return (yield* source.seesAny([CLOSE, FUNCTION, OPEN])) !== undefined || (yield* source.atEnd());
+    });
+  }
+}
+
+const NOT_XML = `the call does not start with ${FUNCTION}`;
+
+/** Whether only spaces stand before `at` in its line, from `start` on. */
+function startsLine(text: string, at: number, start: number): boolean {
+  let i = at - 1;
+  while (i >= start && isSpace(text.charCodeAt(i)) && text.charCodeAt(i) !== NEWLINE) i -= 1;
+  return i < start || text.charCodeAt(i) === NEWLINE;
+}
+
+function trimLines(text: string): string {
+  const from = text.startsWith("\r\n") ? 2 : text.startsWith("\n") ? 1 : 0;
+  const tail = text.endsWith("\r\n") ? 2 : text.endsWith("\n") ? 1 : 0;
+  return text.slice(from, Math.max(from, text.length - tail));
+}
+
+const unquote = (name: string): string => name.trim().replace(/^["']|["']$/g, "");

@@ -1,0 +1,74 @@
+import type { Markers, Scan, TextSource } from "verl";
+
+/** How a value ends that stands in the text as it is, so that it may hold any tag. */
+export interface RawValueSyntax {
+  close: string;
+  /** A closing tag counts when one of these, or the end, comes next: what the format allows there. */
+  followers: readonly string[];
+  /** Opens the next value; where it does so truly, a closing tag was left out. */
+  next: string;
+  /** Closing tags of what the value stands in: the value ends there if no closing tag of its own comes before the next call. */
+  outer: readonly string[];
+  /** All of these, and whatever starts a call. */
+  marks: Markers;
+}
+
+export interface RawValue {
+  text: string;
+  /** The closing tag was left out. */
+  open: boolean;
+}
+
+/** Starts of calls in a value without an end; more are not looked through. */
+const MAX_PASSED = 16;
+
+/**
+ * Reads a value to its end and past the closing tag. A value that quotes whole calls keeps them.
+ * @param isEnd Whether a tag at `at` may end the value: one that no follower speaks for. Called with the source right after the tag.
+ * @returns Undefined when it has no end; the source then stands where the next call may start.
+ */
+export function* readRawValue(
+  source: TextSource,
+  { close, followers, next, outer, marks }: RawValueSyntax,
+  isEnd: (tag: string, at: number) => Scan<boolean>,
+): Scan<RawValue | undefined> {
+  const start = source.at;
+  const valueTo = (end: number, open: boolean): RawValue => ({ text: source.text.slice(start, end), open });
+  let outerAt = -1;
+  let quotedAt = -1;
+  let quotedValues = 0;
+  for (let passed = 0; ;) {
+    const hit = yield* source.until(marks);
+    const { at } = source;
+    const over = hit === undefined || passed > MAX_PASSED;
+    if (outerAt >= 0 && (over || (hit !== close && !outer.includes(hit)))) {
+      source.at = outerAt;
+      return valueTo(outerAt, true);
+    }
+    if (over) {
+      if (quotedAt >= 0) source.at = quotedAt;
+      return undefined;
+    }
+    const after = (source.at += hit.length);
+    if (hit === close) {
+      yield* source.skipSpace();
+      const ends = (yield* source.seesAny(followers)) ?? (yield* source.atEnd());
+      const doubled = !ends && (yield* source.sees(close));
+      source.at = after;
+      if (quotedValues > 0) quotedValues -= 1;
+      else if (ends || (doubled && (yield* isEnd(hit, at)))) return valueTo(at, false);
+    } else if (hit === next) {
+      if (quotedAt >= 0) quotedValues += 1;
+      else if (yield* isEnd(hit, at)) {
+        source.at = at;
+        return valueTo(at, true);
+      }
+    } else if (outer.includes(hit)) {
+      if (outerAt < 0 && quotedAt < 0 && (yield* isEnd(hit, at))) outerAt = at;
+    } else {
+      passed += 1;
+      if (quotedAt < 0) quotedAt = at;
+    }
+    source.at = after;
+  }
+}

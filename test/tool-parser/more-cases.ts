@@ -1,0 +1,780 @@
+import { tool, type ParserCase } from "./public-reports.ts";
+
+const REPAIRED = { repaired: true };
+const TOOLS = [
+  tool("f", {
+    s: { type: "string" },
+    i: { type: "integer" },
+    n: { type: "number" },
+    b: { type: "boolean" },
+    maybe: { type: ["string", "null"] },
+    either: { anyOf: [{ type: "integer" }, { type: "string" }] },
+    o: { type: "object", properties: { id: { type: "string" } } },
+    l: { type: "array", items: { type: "integer" } },
+  }),
+];
+
+const hermes = (call: string): string => `<tool_call>\n${call}\n</tool_call>`;
+const coder = (name: string, ...parameters: [string, string][]): string =>
+  `<tool_call>\n<function=${name}>\n${parameters.map(([key, value]) => `<parameter=${key}>\n${value}\n</parameter>\n`).join("")}</function>\n</tool_call>`;
+const glm = (name: string, ...args: [string, string][]): string =>
+  `<tool_call>${name}\n${args.map(([key, value]) => `<arg_key>${key}</arg_key>\n<arg_value>${value}</arg_value>\n`).join("")}</tool_call>`;
+const kimi = (calls: string): string => `<|tool_calls_section_begin|>${calls}<|tool_calls_section_end|>`;
+const deepseek = (calls: string): string => `<｜tool▁calls▁begin｜>${calls}<｜tool▁calls▁end｜>`;
+const v3 = (name: string, args: string): string =>
+  `<｜tool▁call▁begin｜>function<｜tool▁sep｜>${name}\n\`\`\`json\n${args}\n\`\`\`<｜tool▁call▁end｜>`;
+const v31 = (name: string, args: string): string =>
+  `<｜tool▁call▁begin｜>${name}<｜tool▁sep｜>${args}<｜tool▁call▁end｜>`;
+
+const HERMES: ParserCase[] = [
+  { name: "no call", format: "hermes", text: "hi", content: "hi" },
+  {
+    name: "end tokens are dropped at the end only",
+    format: "hermes",
+    text: "a<|im_end|>b<|im_end|>\n<|endoftext|>",
+    content: "a<|im_end|>b",
+  },
+  {
+    name: "a draft in closed reasoning is no call",
+    format: "hermes",
+    text: `<think>\nMaybe ${hermes('{"name": "draft", "arguments": {}}')}?\n</think>\n${hermes('{"name": "real", "arguments": {}}')}`,
+    reasoning: `Maybe ${hermes('{"name": "draft", "arguments": {}}')}?`,
+    calls: [["real", {}]],
+  },
+  {
+    name: "reasoning whose opening tag the prompt had",
+    format: "hermes",
+    text: `Maybe ${hermes('{"name": "draft", "arguments": {}}')}?\n</think>\n${hermes('{"name": "real", "arguments": {}}')}`,
+    reasoning: `Maybe ${hermes('{"name": "draft", "arguments": {}}')}?`,
+    calls: [["real", {}]],
+  },
+  {
+    name: "the same, told before",
+    format: "hermes",
+    text: `Maybe.\n</think>\n${hermes('{"name": "real", "arguments": {"t": "</think>"}}')}`,
+    options: { startsInReasoning: true },
+    reasoning: "Maybe.",
+    calls: [["real", { t: "</think>" }]],
+  },
+  {
+    name: "one broken call of three",
+    format: "hermes",
+    text: [
+      hermes('{"name": "a", "arguments": {}}'),
+      hermes("{nonsense"),
+      hermes('{"name": "b", "arguments": {}}'),
+    ].join("\n"),
+    calls: [
+      ["a", {}],
+      ["b", {}],
+    ],
+    errors: ["not valid JSON"],
+  },
+  {
+    name: "a quote that never closes takes no neighbour along",
+    format: "hermes",
+    text: `${hermes('{"name": "a", "arguments": {"x": "abc}}')}${hermes('{"name": "b", "arguments": {}}')}`,
+    calls: [["b", {}]],
+    errors: ["not valid JSON"],
+  },
+  {
+    name: "text around calls",
+    format: "hermes",
+    text: `x${hermes('{"name": "f", "arguments": {}}')}y${hermes('{"name": "g", "arguments": {}}')}z`,
+    content: "xyz",
+    calls: [
+      ["f", {}],
+      ["g", {}],
+    ],
+  },
+  {
+    name: "a missing brace",
+    format: "hermes",
+    text: hermes('{"name": "f", "arguments": {"a": 1}'),
+    calls: [["f", { a: 1 }, REPAIRED]],
+  },
+  {
+    name: "a brace too many",
+    format: "hermes",
+    text: hermes('{"name": "f", "arguments": {"a": 1}}}'),
+    calls: [["f", { a: 1 }, REPAIRED]],
+  },
+  {
+    name: "Python literals, with the closing tag in a string",
+    format: "hermes",
+    text: hermes("{'name': 'f', 'arguments': {'a': True, 'b': None, 'c': 'it\\'s </tool_call>', 'd': (1, 2,)}}"),
+    calls: [["f", { a: true, b: null, c: "it's </tool_call>", d: [1, 2] }, REPAIRED]],
+  },
+  {
+    name: "line breaks in a string",
+    format: "hermes",
+    text: hermes('{"name": "f", "arguments": {"a": "x\ny"}}'),
+    calls: [["f", { a: "x\ny" }, REPAIRED]],
+  },
+  {
+    name: "a trailing comma",
+    format: "hermes",
+    text: hermes('{"name": "f", "arguments": {"a": 1,},}'),
+    calls: [["f", { a: 1 }, REPAIRED]],
+  },
+  {
+    name: "UTF-8, escaped or not, and a cut pair of units",
+    format: "hermes",
+    text: hermes('{"name": "f", "arguments": {"a": "Zürich 東京 \\u00e9 😀"}}'),
+    calls: [["f", { a: "Zürich 東京 é 😀" }]],
+  },
+  {
+    name: "brackets and quotes in strings",
+    format: "hermes",
+    text: hermes('{"name": "f", "arguments": {"a": "}]{[ \\" \\\\", "b": {"c": [{"d": {}}]}}}'),
+    calls: [["f", { a: '}]{[ " \\', b: { c: [{ d: {} }] } }]],
+  },
+  {
+    name: "no closing tag",
+    format: "hermes",
+    text: 'Go: <tool_call>{"name": "f", "arguments": {}}',
+    content: "Go:",
+    calls: [["f", {}, REPAIRED]],
+  },
+  {
+    name: "no closing tag before the next call",
+    format: "hermes",
+    text: '<tool_call>{"name": "f", "arguments": {}}\n<tool_call>{"name": "g", "arguments": {}}</tool_call>',
+    calls: [
+      ["f", {}, REPAIRED],
+      ["g", {}],
+    ],
+  },
+  {
+    name: "cut in a string",
+    format: "hermes",
+    text: '<tool_call>{"name": "f", "arguments": {"a": "b',
+    errors: ["truncated"],
+  },
+  { name: "cut after the tag", format: "hermes", text: "Hm. <tool_call>\n", content: "Hm.", errors: ["truncated"] },
+  {
+    name: "no call of an answer that was cut off is run",
+    format: "hermes",
+    text: `${hermes('{"name": "f", "arguments": {}}')}<tool_call>{"name": "g"`,
+    options: { finishReason: "length" },
+    errors: ["cut off", "truncated"],
+  },
+  {
+    name: "several calls in one tag",
+    format: "hermes",
+    text: hermes('{"name": "f", "arguments": {}}\n{"name": "g", "arguments": {}}'),
+    calls: [
+      ["f", {}, REPAIRED],
+      ["g", {}, REPAIRED],
+    ],
+  },
+  {
+    name: "a list of calls in one tag, one of them broken",
+    format: "hermes",
+    text: hermes('[{"name": "f", "arguments": {}}, {"name": 3}, {"name": "g", "arguments": {}}]'),
+    calls: [
+      ["f", {}, REPAIRED],
+      ["g", {}, REPAIRED],
+    ],
+    errors: ["no name"],
+  },
+  {
+    name: "OpenAI's form",
+    format: "hermes",
+    text: hermes('{"type": "function", "function": {"name": "f", "arguments": "{\\"a\\": 1}"}}'),
+    calls: [["f", { a: 1 }]],
+  },
+  {
+    name: "arguments that are text",
+    format: "hermes",
+    text: hermes('{"name": "f", "arguments": "Oslo"}'),
+    errors: ["arguments must be an object"],
+  },
+  { name: "an empty tag", format: "hermes", text: "<tool_call></tool_call>", errors: ["not valid JSON"] },
+  {
+    name: "a closing tag alone",
+    format: "hermes",
+    text: "a</tool_call>",
+    content: "a",
+    errors: ["closing tag without a call"],
+  },
+  {
+    name: "prose about the tag",
+    format: "hermes",
+    text: "Use <tool_call> for that.",
+    content: "Use <tool_call> for that.",
+  },
+  { name: "part of a tag", format: "hermes", text: "if a <tool", content: "if a <tool" },
+  {
+    name: "arguments typed by the schema",
+    format: "hermes",
+    text: hermes(
+      '{"name": "f", "arguments": {"s": 10, "i": "7", "n": "1.5", "b": "true", "maybe": null, "l": ["1", 2], "o": "{\\"id\\": 5}", "x": "1"}}',
+    ),
+    options: { tools: TOOLS },
+    calls: [["f", { s: "10", i: 7, n: 1.5, b: true, maybe: null, l: [1, 2], o: { id: "5" }, x: "1" }]],
+  },
+  {
+    name: "a value that fits no type",
+    format: "hermes",
+    text: hermes('{"name": "f", "arguments": {"i": "2026-01-15", "l": [1, "two"]}}'),
+    options: { tools: TOOLS },
+    calls: [["f", { i: "2026-01-15", l: [1, "two"] }, { mistyped: ["i", "l.1"] }]],
+  },
+  {
+    name: "nesting beyond reason",
+    format: "hermes",
+    text: hermes(`{"name": "f", "arguments": {"a": ${"[".repeat(300)}${"]".repeat(300)}}}`),
+    errors: ["not valid JSON"],
+  },
+];
+
+const CODER: ParserCase[] = [
+  {
+    name: "layout is one line break a side, the rest is the value",
+    format: "qwen3_coder",
+    text: coder("edit", ["old", "    if a && b < c:\n        return '&amp;'\n"], ["new", ""]),
+    calls: [["edit", { old: "    if a && b < c:\n        return '&amp;'\n", new: "" }]],
+  },
+  {
+    name: "closing tags in a value",
+    format: "qwen3_coder",
+    text: coder("f", ["s", "ends with </parameter> here, </function> there,\nand </tool_call> too"]),
+    calls: [["f", { s: "ends with </parameter> here, </function> there,\nand </tool_call> too" }]],
+  },
+  {
+    name: "a whole call in a value",
+    format: "qwen3_coder",
+    text: coder("write", ["text", `Write this:\n${coder("g", ["a", "1"])}\nThat is all.`], ["path", "a.md"]),
+    calls: [["write", { text: `Write this:\n${coder("g", ["a", "1"])}\nThat is all.`, path: "a.md" }]],
+  },
+  {
+    name: "a call cut off by the next",
+    format: "qwen3_coder",
+    text: `<tool_call>\n<function=f>\n<parameter=s>\nhel\n${coder("ping")}`,
+    calls: [["ping", {}]],
+    errors: ['"s" has no end'],
+  },
+  {
+    name: "no line breaks",
+    format: "qwen3_coder",
+    text: "<tool_call><function=f><parameter=s>a b</parameter></function></tool_call>",
+    calls: [["f", { s: "a b" }]],
+  },
+  {
+    name: "no outer tag",
+    format: "qwen3_coder",
+    text: "Hm.\n<function=f>\n<parameter=s>\na\n</parameter>\n</function>",
+    content: "Hm.",
+    calls: [["f", { s: "a" }, REPAIRED]],
+  },
+  {
+    name: "no outer opening tag",
+    format: "qwen3_coder",
+    text: "<function=f>\n</function>\n</tool_call>",
+    calls: [["f", {}, REPAIRED]],
+  },
+  {
+    name: "two functions in one tag",
+    format: "qwen3_coder",
+    text: "<tool_call>\n<function=f>\n</function>\n<function=g>\n</function>\n</tool_call>",
+    calls: [
+      ["f", {}],
+      ["g", {}],
+    ],
+  },
+  {
+    name: "a doubled closing tag",
+    format: "qwen3_coder",
+    text: "<tool_call>\n<function=f>\n<parameter=s>\na\n</parameter>\n</parameter>\n</function>\n</tool_call>",
+    calls: [["f", { s: "a" }, REPAIRED]],
+  },
+  {
+    name: "JSON in the tag",
+    format: "qwen3_coder",
+    text: hermes('{"name": "f", "arguments": {"a": 1}}'),
+    calls: [["f", { a: 1 }]],
+  },
+  {
+    name: "cut in a value",
+    format: "qwen3_coder",
+    text: "<tool_call>\n<function=f>\n<parameter=s>\nhel",
+    errors: ["truncated"],
+  },
+  {
+    name: "cut in a name",
+    format: "qwen3_coder",
+    text: "Hm.<tool_call>\n<function=ge",
+    content: "Hm.",
+    errors: ["truncated"],
+  },
+  {
+    name: "types",
+    format: "qwen3_coder",
+    text: coder(
+      "f",
+      ["s", "10"],
+      ["i", "10"],
+      ["n", "1e3"],
+      ["b", "True"],
+      ["maybe", "null"],
+      ["either", "5"],
+      ["o", "{'id': 7}"],
+      ["l", '["1"]'],
+    ),
+    options: { tools: TOOLS },
+    calls: [["f", { s: "10", i: 10, n: 1000, b: true, maybe: null, either: 5, o: { id: "7" }, l: [1] }]],
+  },
+  {
+    name: "text where a number is declared, a large integer",
+    format: "qwen3_coder",
+    text: coder("f", ["i", "2026-01-15"], ["n", "9007199254740993"], ["either", "five"]),
+    options: { tools: TOOLS },
+    calls: [["f", { i: "2026-01-15", n: 9007199254740993n, either: "five" }, { mistyped: ["i"] }]],
+  },
+  {
+    name: "no tools: JSON where it is JSON, quotes kept",
+    format: "qwen3_coder",
+    text: coder("f", ["a", "10"], ["b", "[1]"], ["c", '"q"'], ["d", "it's"], ["e", "00420"], ["g", "None"]),
+    calls: [["f", { a: 10, b: [1], c: '"q"', d: "it's", e: "00420", g: "None" }]],
+  },
+];
+
+const GLM: ParserCase[] = [
+  {
+    name: "no arguments",
+    format: "glm45",
+    text: "<tool_call>list_mailboxes</tool_call>",
+    calls: [["list_mailboxes", {}]],
+  },
+  {
+    name: "no line breaks",
+    format: "glm45",
+    text: "<tool_call>f<arg_key>a</arg_key><arg_value> x </arg_value></tool_call>",
+    calls: [["f", { a: " x " }]],
+  },
+  {
+    name: "no opening tag of a value",
+    format: "glm45",
+    text: "<tool_call>search<arg_key>query</arg_key>how many</arg_value></tool_call>",
+    calls: [["search", { query: "how many" }, REPAIRED]],
+  },
+  {
+    name: "no closing tag of a value",
+    format: "glm45",
+    text: "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1\n<arg_key>b</arg_key>\n<arg_value>2</arg_value>\n</tool_call>",
+    calls: [["f", { a: 1, b: 2 }, REPAIRED]],
+  },
+  {
+    name: "closing tags in a value",
+    format: "glm45",
+    text: glm("f", ["a", "x </arg_value> y </tool_call> z"]),
+    calls: [["f", { a: "x </arg_value> y </tool_call> z" }]],
+  },
+  {
+    name: "two calls, the first broken",
+    format: "glm45",
+    text: `<tool_call>my tool\n<arg_key>a</arg_key>\n</tool_call>\n${glm("g")}`,
+    calls: [["g", {}]],
+    errors: ["no name"],
+  },
+  {
+    name: "a name and then another call",
+    format: "glm45",
+    text: `<tool_call>f\n${glm("g", ["a", "1"])}`,
+    calls: [["g", { a: 1 }]],
+    errors: ["no end"],
+  },
+  {
+    name: "cut in a value",
+    format: "glm45",
+    text: "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x",
+    errors: ["truncated"],
+  },
+  { name: "cut in the name", format: "glm45", text: "<tool_call>get_wea", errors: ["truncated"] },
+  {
+    name: "reasoning",
+    format: "glm45",
+    text: `<think>${glm("draft")}</think>${glm("f")}<|observation|>`,
+    reasoning: glm("draft"),
+    calls: [["f", {}]],
+  },
+];
+
+const SECTIONS: ParserCase[] = [
+  {
+    name: "end of section missing, marks in a string",
+    format: "kimi_k2",
+    text: 'Hm.<|tool_calls_section_begin|>\n<|tool_call_begin|> functions.f:0 <|tool_call_argument_begin|> {"a": "<|tool_call_end|>"} <|tool_call_end|>\n',
+    content: "Hm.",
+    calls: [["f", { a: "<|tool_call_end|>" }, { id: "functions.f:0" }]],
+  },
+  {
+    name: "one broken call of two",
+    format: "kimi_k2",
+    text: kimi(
+      "<|tool_call_begin|>f:0<|tool_call_argument_begin|>{oops<|tool_call_end|><|tool_call_begin|>ns.g:1<|tool_call_argument_begin|>{}<|tool_call_end|>",
+    ),
+    calls: [["ns.g", {}, { id: "ns.g:1" }]],
+    errors: ["not valid JSON"],
+  },
+  {
+    name: "singular section marks",
+    format: "kimi_k2",
+    text: "<|tool_call_section_begin|><|tool_call_begin|>f:0<|tool_call_argument_begin|><|tool_call_end|><|tool_call_section_end|><|im_end|>",
+    calls: [["f", {}, { id: "f:0" }]],
+  },
+  {
+    name: "no section",
+    format: "kimi_k2",
+    text: '<|tool_call_begin|>f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>',
+    calls: [["f", { a: 1 }, { id: "f:0" }]],
+  },
+  { name: "an empty section", format: "kimi_k2", text: kimi(""), errors: ["without a call"] },
+  {
+    name: "no arguments mark",
+    format: "kimi_k2",
+    text: kimi("<|tool_call_begin|>f:0<|tool_call_end|>"),
+    errors: ["no arguments"],
+  },
+  {
+    name: "cut in the arguments",
+    format: "kimi_k2",
+    text: '<|tool_calls_section_begin|><|tool_call_begin|>f:0<|tool_call_argument_begin|>{"a": ',
+    errors: ["truncated"],
+  },
+  {
+    name: "two calls",
+    format: "deepseek_v3",
+    text: `Hm.${deepseek(`${v3("f", '{"a": "```"}')}\n${v3("g", "{}")}`)}<｜end▁of▁sentence｜>`,
+    content: "Hm.",
+    calls: [
+      ["f", { a: "```" }],
+      ["g", {}],
+    ],
+  },
+  { name: "the layout of V3.1", format: "deepseek_v3", text: deepseek(v31("f", '{"a": 1}')), calls: [["f", { a: 1 }]] },
+  { name: "the layout of V3", format: "deepseek_v3_1", text: deepseek(v3("f", '{"a": 1}')), calls: [["f", { a: 1 }]] },
+  {
+    name: "a code block in an argument, a tool called function",
+    format: "deepseek_v3_1",
+    text: deepseek(`${v31("function", '{"t": "```json\\n{}\\n``` <｜tool▁call▁end｜>"}')}${v31("g", "")}`),
+    calls: [
+      ["function", { t: "```json\n{}\n``` <｜tool▁call▁end｜>" }],
+      ["g", {}],
+    ],
+  },
+  {
+    name: "end of call missing",
+    format: "deepseek_v3_1",
+    text: deepseek(`<｜tool▁call▁begin｜>f<｜tool▁sep｜>{"a": 1}${v31("g", "{}")}`),
+    calls: [
+      ["f", { a: 1 }, REPAIRED],
+      ["g", {}],
+    ],
+  },
+  {
+    name: "arguments in a string",
+    format: "deepseek_v3_1",
+    text: deepseek(v31("f", "[1]")),
+    errors: ["arguments must be an object"],
+  },
+  {
+    name: "a whole call, then a cut one",
+    format: "deepseek_v3_1",
+    text: `<｜tool▁calls▁begin｜>${v31("f", "{}")}<｜tool▁call▁begin｜>g<｜tool▁sep｜>{"a`,
+    calls: [["f", {}]],
+    errors: ["truncated"],
+  },
+  { name: "cut after the outer mark", format: "deepseek_v3_1", text: "<｜tool▁calls▁begin｜>", errors: ["truncated"] },
+];
+
+const MISTRAL: ParserCase[] = [
+  {
+    name: "an id",
+    format: "mistral",
+    text: '[TOOL_CALLS]f[CALL_ID]abc[ARGS]{"a": 1}</s>',
+    calls: [["f", { a: 1 }, { id: "abc" }]],
+  },
+  { name: "an empty object", format: "mistral", text: "[TOOL_CALLS]f[ARGS]{}", calls: [["f", {}]] },
+  {
+    name: "reasoning",
+    format: "mistral",
+    text: "[THINK][TOOL_CALLS]draft{}[/THINK]Hm.[TOOL_CALLS]f{}",
+    reasoning: "[TOOL_CALLS]draft{}",
+    content: "Hm.",
+    calls: [["f", {}]],
+  },
+  {
+    name: "a broken item",
+    format: "mistral",
+    text: '[TOOL_CALLS][{"name": "a", "arguments": {"x": tru}}, {"name": "b", "arguments": {}}]',
+    calls: [["b", {}]],
+    errors: ["not valid JSON"],
+  },
+  {
+    name: "an item with a stray quote",
+    format: "mistral",
+    text: '[TOOL_CALLS][{"name": "a", "arguments": {"x": "say "hi""}}, {"name": "b", "arguments": {}}]',
+    calls: [["b", {}]],
+    errors: ["not valid JSON"],
+  },
+  {
+    name: "single quotes",
+    format: "mistral",
+    text: "[TOOL_CALLS] [{'name': 'f', 'arguments': {'a': 'it\\'s'}}]",
+    calls: [["f", { a: "it's" }, REPAIRED]],
+  },
+  {
+    name: "an unclosed list",
+    format: "mistral",
+    text: '[TOOL_CALLS] [{"name": "a", "arguments": {}}, {"name": "b", "argu',
+    calls: [["a", {}, REPAIRED]],
+    errors: ["truncated"],
+  },
+  {
+    name: "one of two broken",
+    format: "mistral",
+    text: "[TOOL_CALLS]f[ARGS]{oops[TOOL_CALLS]g[ARGS]{}",
+    calls: [["g", {}]],
+    errors: ["not valid JSON"],
+  },
+  { name: "cut after the name", format: "mistral", text: "[TOOL_CALLS]get_wea", errors: ["truncated"] },
+  { name: "cut in the arguments", format: "mistral", text: '[TOOL_CALLS]f[ARGS]{"a": {"b": 1}', errors: ["truncated"] },
+];
+
+const JSON_FORMATS: ParserCase[] = [
+  {
+    name: "bare, nested",
+    format: "llama3_json",
+    text: '{"name": "f", "parameters": {"a": {"b": {"c": [1, {}]}}}}<|eot_id|>',
+    calls: [["f", { a: { b: { c: [1, {}] } } }]],
+  },
+  {
+    name: "bare, two of them",
+    format: "llama3_json",
+    text: '{"name": "f", "parameters": {}}; {"name": "g", "parameters": {}}',
+    calls: [
+      ["f", {}],
+      ["g", {}],
+    ],
+  },
+  {
+    name: "prose before",
+    format: "llama3_json",
+    text: 'Sure {really}: {"name": "f", "parameters": {}}',
+    content: "Sure {really}:",
+    calls: [["f", {}]],
+  },
+  {
+    name: "a form of function",
+    format: "llama3_json",
+    text: '{"type": "function", "name": "f", "parameters": {"a": "1"}}',
+    calls: [["f", { a: "1" }]],
+  },
+  {
+    name: "JSON that is no call",
+    format: "llama3_json",
+    text: '{"name": "Ada", "age": 36}',
+    content: '{"name": "Ada", "age": 36}',
+  },
+  {
+    name: "one broken of two",
+    format: "llama3_json",
+    text: '<|python_tag|>{"name": "f", "parameters": {"a": oops}}; {"name": "g", "parameters": {}}<|eom_id|>',
+    calls: [["g", {}]],
+    errors: ["not valid JSON"],
+  },
+  {
+    name: "a built-in tool",
+    format: "llama3_json",
+    text: '<|python_tag|>brave_search.call(query="a, (b)")',
+    calls: [["brave_search", { query: "a, (b)" }]],
+  },
+  {
+    name: "code",
+    format: "llama3_json",
+    text: "<|python_tag|>import math\nprint(1)<|eom_id|>",
+    errors: ["neither JSON nor a call"],
+  },
+  { name: "cut", format: "llama3_json", text: '<|python_tag|>{"name": "f", "parameters": {"a', errors: ["truncated"] },
+  { name: "cut, bare", format: "llama3_json", text: '{"name": "f", "param', errors: ["truncated"] },
+  {
+    name: "a code block",
+    format: "json",
+    text: 'So:\n```json\n{"name": "f", "arguments": {"a": 1}}\n```\nDone.',
+    content: "So:\n\nDone.",
+    calls: [["f", { a: 1 }]],
+  },
+  {
+    name: "a list",
+    format: "json",
+    text: '[{"name": "f", "arguments": {}}, {"name": "g", "arguments": {"a": "]"}}]',
+    calls: [
+      ["f", {}],
+      ["g", { a: "]" }],
+    ],
+  },
+  {
+    name: "other JSON, other code",
+    format: "json",
+    text: '```py\nx = {"name": 1}\n``` [1] {"answer": 5}',
+    content: '```py\nx = {"name": 1}\n``` [1] {"answer": 5}',
+  },
+  {
+    name: "a bare name of a tool on offer",
+    format: "json",
+    text: '{"name": "f"}',
+    options: { tools: TOOLS },
+    calls: [["f", {}]],
+  },
+  {
+    name: "reasoning",
+    format: "json",
+    text: '<think>{"name": "a", "arguments": {}}</think>{"name": "f", "arguments": {}}',
+    reasoning: '{"name": "a", "arguments": {}}',
+    calls: [["f", {}]],
+  },
+];
+
+const PYTHONIC: ParserCase[] = [
+  {
+    name: "literals",
+    format: "pythonic",
+    text: `[f(a=-5, b=+1.5, c='it\\'s', d="x, (y)]", e=[1, [2]], g={'k': (True, None)}, from=1), g()]`,
+    calls: [
+      ["f", { a: -5, b: 1.5, c: "it's", d: "x, (y)]", e: [1, [2]], g: { k: [true, null] }, from: 1 }],
+      ["g", {}],
+    ],
+  },
+  {
+    name: "with tags",
+    format: "llama4_pythonic",
+    text: "Hm.<|python_start|>[f(a=1)]<|python_end|><|eot|>",
+    content: "Hm.",
+    calls: [["f", { a: 1 }]],
+  },
+  {
+    name: "triple quotes, line breaks, a backslash",
+    format: "pythonic",
+    text: `[run(code="""print("hi")\nx = 'a]'""", tail='pattern \\\\', raw='a\nb')]`,
+    calls: [["run", { code: "print(\"hi\")\nx = 'a]'", tail: "pattern \\", raw: "a\nb" }]],
+  },
+  {
+    name: "one broken of three",
+    format: "pythonic",
+    text: "[a(x=1), b(x=other(2)), c.d-e(x=3)]",
+    calls: [
+      ["a", { x: 1 }],
+      ["c.d-e", { x: 3 }],
+    ],
+    errors: ["not a literal"],
+  },
+  { name: "positional arguments", format: "pythonic", text: '[f("a")]', errors: ["by name"] },
+  {
+    name: "no closing bracket",
+    format: "pythonic",
+    text: '[f(q=["a", "b"])',
+    calls: [["f", { q: ["a", "b"] }, REPAIRED]],
+  },
+  {
+    name: "a large integer",
+    format: "pythonic",
+    text: "[f(i=9007199254740993)]",
+    calls: [["f", { i: 9007199254740993n }]],
+  },
+  {
+    name: "prose and links",
+    format: "pythonic",
+    text: "See [1], [the page](http://x.y/z) and [g(x)].",
+    content: "See [1], [the page](http://x.y/z) and [g(x)].",
+  },
+  { name: "prose before", format: "pythonic", text: "Go: [f(a=1)] now", content: "Go:  now", calls: [["f", { a: 1 }]] },
+  {
+    name: "cut",
+    format: "pythonic",
+    text: '[f(a=1), g(b="x',
+    calls: [["f", { a: 1 }, REPAIRED]],
+    errors: ["truncated"],
+  },
+  {
+    name: "not in a list",
+    format: "llama4_pythonic",
+    text: "<|python_start|>f(a=1)<|python_end|>",
+    calls: [["f", { a: 1 }, REPAIRED]],
+  },
+];
+
+const HARMONY: ParserCase[] = [
+  {
+    name: "reasoning, a call, an answer",
+    format: "gpt_oss",
+    text: '<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": "<|end|>"}<|call|><|start|>assistant<|channel|>final<|message|>Done.<|return|>',
+    reasoning: "Hm.",
+    content: "Done.",
+    calls: [["f", { a: "<|end|>" }]],
+  },
+  {
+    name: "the recipient before the channel",
+    format: "gpt_oss",
+    text: '<|start|>assistant to=functions.f<|channel|>commentary <|constrain|>json<|message|>{"a": 1}<|call|>',
+    calls: [["f", { a: 1 }]],
+  },
+  {
+    name: "the recipient first, its start in the prompt",
+    format: "gpt_oss",
+    text: ' to=functions.f<|channel|>commentary json<|message|>{"a": 1}',
+    calls: [["f", { a: 1 }]],
+  },
+  {
+    name: "a call in the analysis channel",
+    format: "gpt_oss",
+    text: '<|channel|>analysis to=functions.f code<|message|>{"a": 1}<|call|>',
+    calls: [["f", { a: 1 }]],
+  },
+  {
+    name: "no stop token",
+    format: "gpt_oss",
+    text: '<|channel|>commentary to=functions.f<|constrain|>json<|message|>{"a": 1}',
+    calls: [["f", { a: 1 }]],
+  },
+  {
+    name: "a preamble",
+    format: "gpt_oss",
+    text: "<|channel|>commentary<|message|>I will look.<|end|>",
+    content: "I will look.",
+  },
+  {
+    name: "analysis that runs into the call",
+    format: "gpt_oss",
+    text: "<|channel|>analysis<|message|>Hm.<|channel|>commentary to=functions.f<|message|>{}<|call|>",
+    reasoning: "Hm.",
+    calls: [["f", {}]],
+  },
+  {
+    name: "one of two broken",
+    format: "gpt_oss",
+    text: "<|channel|>commentary to=functions.f<|message|>{oops<|call|><|start|>assistant<|channel|>commentary to=functions.g<|message|>{}<|call|>",
+    calls: [["g", {}]],
+    errors: ["not valid JSON"],
+  },
+  {
+    name: "cut in the arguments",
+    format: "gpt_oss",
+    text: '<|channel|>commentary to=functions.f<|message|>{"a',
+    errors: ["truncated"],
+  },
+  { name: "cut in the header", format: "gpt_oss", text: "<|channel|>commentary to=functions.f", errors: ["truncated"] },
+];
+
+/** Cases of the same kinds as the public reports. */
+export const MORE_CASES: readonly ParserCase[] = [
+  ...HERMES,
+  ...CODER,
+  ...GLM,
+  ...SECTIONS,
+  ...MISTRAL,
+  ...JSON_FORMATS,
+  ...PYTHONIC,
+  ...HARMONY,
+];
