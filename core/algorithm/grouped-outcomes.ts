@@ -32,7 +32,11 @@ export function comparedMeans({ groups, statistics }: Pick<GroupedOutcomes, "gro
 }
 
 /** Outcome advantages: one value a row on each of its tokens, as advantage and as return. */
-export function outcomeAdvantages(values: ArrayLike<number>, { response_mask }: AdvantageInput): AdvantageOutput {
-  const advantages = spreadOverTokens(values, response_mask);
+export function outcomeAdvantages(
+  values: ArrayLike<number>,
+  { response_mask }: AdvantageInput,
+  { runs }: Pick<Outcomes, "runs">,
+): AdvantageOutput {
+  const advantages = spreadOverTokens(values, response_mask, runs);
   return { advantages, returns: advantages };
 }

@@ -1,6 +1,6 @@
 /**
  * The k-th largest of the values, k from 1 to their number. Quickselect: linear on average. None may be NaN.
- * @param values are put in another order.
+ * @param values are put in another order: the k largest come first.
  */
 export function kthLargest(values: Float64Array, k: number): number {
   const wanted = k - 1;

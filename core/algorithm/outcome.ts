@@ -1,6 +1,7 @@
 import { NdArray } from "../batch/nd-array.ts";
 import type { AdvantageInput } from "./advantage-estimator.ts";
 import { checkAdvantageInput, notFinite } from "./check-advantage-input.ts";
+import { sumOf, tokenRuns, type TokenRuns } from "./token-runs.ts";
 
 /** What outcome estimators start from: one score a row, and which rows take part in statistics. */
 export interface Outcomes {
@@ -10,6 +11,8 @@ export interface Outcomes {
   readonly lengths: Int32Array;
   /** 1 for rows that have a score and at least one unmasked token. */
   readonly counted: Uint8Array;
+  /** Where the unmasked tokens stand. */
+  readonly runs: TokenRuns;
 }
 
 /**
@@ -19,45 +22,36 @@ export interface Outcomes {
 export function outcomes(input: AdvantageInput): Outcomes {
   checkAdvantageInput(input);
   const { token_level_rewards, response_mask, unscored } = input;
-  const [rewards, mask, rows, width] = [
-    token_level_rewards.data,
-    response_mask.data,
-    response_mask.rows,
-    response_mask.rowSize,
-  ];
+  const runs = tokenRuns(response_mask);
+  const { starts, ends, ofRow } = runs;
+  const { rows } = response_mask;
   const scores = new Float64Array(rows);
   const lengths = new Int32Array(rows);
   const counted = new Uint8Array(rows);
-  for (let row = 0, at = 0; row < rows; row++) {
+  for (let row = 0; row < rows; row++) {
     let score = 0;
-    let length = 0;
-    for (const end = at + width; at < end; at++) {
-      if (mask[at] === 0) continue;
-      score += rewards[at]!;
-      length++;
+    for (let run = ofRow[row]!; run < ofRow[row + 1]!; run++) {
+      score += sumOf(token_level_rewards.data, starts[run]!, ends[run]!);
+      lengths[row]! += ends[run]! - starts[run]!;
     }
-    lengths[row] = length;
     if (unscored?.[row]) continue;
     if (!Number.isFinite(score)) throw notFinite("score", score, row);
     scores[row] = score;
-    counted[row] = length > 0 ? 1 : 0;
+    counted[row] = lengths[row]! > 0 ? 1 : 0;
   }
-  return { scores, lengths, counted };
+  return { scores, lengths, counted, runs };
 }
 
 /** One value a row, spread over its unmasked tokens; rows × response length. */
-export function spreadOverTokens(values: ArrayLike<number>, mask: NdArray<"float32">): NdArray<"float32"> {
+export function spreadOverTokens(
+  values: ArrayLike<number>,
+  mask: NdArray<"float32">,
+  { starts, ends, ofRow } = tokenRuns(mask),
+): NdArray<"float32"> {
   const spread = NdArray.zeros("float32", mask.shape);
-  const [source, target, width] = [mask.data, spread.data, mask.rowSize];
   for (let row = 0; row < mask.rows; row++) {
-    const value = values[row]!;
-    if (value === 0) continue;
-    // Tokens come in runs, which `fill` writes many times faster than a loop does.
-    for (let at = row * width, end = at + width; at < end;) {
-      while (at < end && source[at] === 0) at++;
-      const start = at;
-      while (at < end && source[at] !== 0) at++;
-      target.fill(value, start, at);
+    for (let run = ofRow[row]!; run < ofRow[row + 1]!; run++) {
+      if (values[row] !== 0) spread.data.fill(values[row]!, starts[run], ends[run]);
     }
   }
   return spread;

@@ -1,29 +1,30 @@
 import { NdArray } from "../batch/nd-array.ts";
 import type { AdvantageInput } from "./advantage-estimator.ts";
 import { checkAdvantageInput, notFinite } from "./check-advantage-input.ts";
+import { tokenRuns } from "./token-runs.ts";
 
 /**
  * Discounted reward to go, G_t = r_t + γ · G of the next unmasked token; rows × response length. Observations in between neither end
  * the sum nor count as steps. Masked tokens and unscored rows get 0.
  * @throws VERL_ALGORITHM_SHAPE, VERL_ALGORITHM_NOT_FINITE
  */
-export function rewardToGo(input: AdvantageInput, gamma = 1): NdArray<"float32"> {
+export function rewardToGo(
+  input: AdvantageInput,
+  gamma = 1,
+  { starts, ends, ofRow } = tokenRuns(input.response_mask),
+): NdArray<"float32"> {
   checkAdvantageInput(input);
   const { token_level_rewards, response_mask, unscored } = input;
   const returns = NdArray.zeros("float32", response_mask.shape);
-  const [rewards, mask, target, width] = [
-    token_level_rewards.data,
-    response_mask.data,
-    returns.data,
-    response_mask.rowSize,
-  ];
+  const [rewards, target] = [token_level_rewards.data, returns.data];
   for (let row = 0; row < response_mask.rows; row++) {
     if (unscored?.[row]) continue;
     let toGo = 0;
-    for (let at = (row + 1) * width - 1, first = row * width; at >= first; at--) {
-      if (mask[at] === 0) continue;
-      toGo = rewards[at]! + gamma * toGo;
-      target[at] = toGo;
+    for (let run = ofRow[row + 1]! - 1; run >= ofRow[row]!; run--) {
+      for (let at = ends[run]! - 1; at >= starts[run]!; at--) {
+        toGo = rewards[at]! + gamma * toGo;
+        target[at] = toGo;
+      }
     }
     if (!Number.isFinite(toGo)) throw notFinite("return", toGo, row);
   }

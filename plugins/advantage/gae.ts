@@ -1,4 +1,4 @@
-import { checkAdvantageInput, maskedWhiten, NdArray, notFinite, scoredMask, type AdvantageEstimator } from "verl";
+import { checkAdvantageInput, NdArray, notFinite, tokenRuns, whitenTokens, type AdvantageEstimator } from "verl";
 
 /**
  * Generalized advantage estimation: how much better a token turned out than the critic expected.
@@ -19,26 +19,30 @@ export const gae: AdvantageEstimator = {
     checkAdvantageInput(input);
     const { token_level_rewards, response_mask, unscored } = input;
     const values = (input["values"] as NdArray<"float32">).data;
-    const [rewards, mask, width] = [token_level_rewards.data, response_mask.data, response_mask.rowSize];
-    const advantages = new Float32Array(mask.length);
+    const rewards = token_level_rewards.data;
+    const runs = tokenRuns(response_mask);
+    const { starts, ends, ofRow } = runs;
+    const advantages = NdArray.zeros("float32", response_mask.shape);
     const returns = NdArray.zeros("float32", response_mask.shape);
+    const decay = gamma * lam;
     for (let row = 0; row < response_mask.rows; row++) {
       if (unscored?.[row]) continue;
       let nextValue = 0;
       let advantage = 0;
       let total = 0;
-      for (let at = (row + 1) * width - 1, first = row * width; at >= first; at--) {
-        if (mask[at] === 0) continue;
-        const value = values[at]!;
-        advantage = rewards[at]! + gamma * nextValue - value + gamma * lam * advantage;
-        nextValue = value;
-        advantages[at] = advantage;
-        returns.data[at] = advantage + value;
-        total += advantage;
+      for (let run = ofRow[row + 1]! - 1; run >= ofRow[row]!; run--) {
+        for (let at = ends[run]! - 1; at >= starts[run]!; at--) {
+          const value = values[at]!;
+          advantage = rewards[at]! + gamma * nextValue - value + decay * advantage;
+          nextValue = value;
+          advantages.data[at] = advantage;
+          returns.data[at] = advantage + value;
+          total += advantage;
+        }
       }
       if (!Number.isFinite(total)) throw notFinite("advantage", total, row);
     }
-    const whitened = maskedWhiten(advantages, scoredMask(input));
-    return { advantages: new NdArray("float32", response_mask.shape, whitened), returns };
+    whitenTokens(advantages.data, runs, unscored, advantages.data);
+    return { advantages, returns };
   },
 };

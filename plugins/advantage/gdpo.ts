@@ -63,7 +63,8 @@ export const gdpo: AdvantageEstimator = {
   departures: ["Whitening over the batch is an option and off by default; the paper always does it."],
   compute(input, config, ctx) {
     const { keys, weights } = partsOf(config);
-    const { lengths, counted } = outcomes(input);
+    const outcome = outcomes(input);
+    const { lengths, counted } = outcome;
     const parts = keys.map((key) => numbersOf(input, key));
     const whole = counted.map((flag, row) => (flag && parts.every((part) => Number.isFinite(part[row])) ? 1 : 0));
     const rows = (flags: Uint8Array): number => flags.reduce((sum, flag) => sum + flag, 0);
@@ -85,7 +86,7 @@ export const gdpo: AdvantageEstimator = {
     });
     reportGroups(groups, groupStatistics(total, groups), ctx);
     const { whiten } = config.adv_kwargs;
-    return outcomeAdvantages(whiten ? whitenByTokens(advantages, lengths, whole) : advantages, input);
+    return outcomeAdvantages(whiten ? whitenByTokens(advantages, lengths, whole) : advantages, input, outcome);
   },
 };
 

@@ -31,6 +31,7 @@ export const gpg: AdvantageEstimator = {
     return outcomeAdvantages(
       centred.map((value) => value * scale),
       input,
+      grouped,
     );
   },
 };

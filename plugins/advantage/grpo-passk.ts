@@ -41,7 +41,7 @@ export const grpoPassk: AdvantageEstimator = {
       const lead = scores[row]! - second[group]!;
       advantages[row] = norm_adv_by_std_in_grpo ? lead / (statistics.std[group]! + EPSILON) : lead;
     });
-    return outcomeAdvantages(advantages, input);
+    return outcomeAdvantages(advantages, input, grouped);
   },
 };
 

@@ -1,4 +1,11 @@
-import { groupRows, groupStatistics, outcomes, spreadOverTokens, type AdvantageEstimator } from "verl";
+import {
+  comparedMeans,
+  GROUP_METRICS,
+  groupedOutcomes,
+  lessGroupBaseline,
+  outcomeAdvantages,
+  type AdvantageEstimator,
+} from "verl";
 
 /** Keeps a tiny deviation from making a huge advantage. */
 const EPSILON = 1e-6;
@@ -15,37 +22,21 @@ export const grpo: AdvantageEstimator = {
   description: "Score minus the mean of its group, over the group's standard deviation.",
   paper: "DeepSeekMath, arXiv 2402.03300, equation 3; Dr. GRPO: arXiv 2503.20783",
   needsGroups: true,
-  metrics: {
-    "advantage/singleton_groups": "Share of groups with one scored row; they keep the raw score.",
-    "advantage/equal_groups": "Share of groups whose scores are all equal; they teach nothing.",
-  },
+  metrics: GROUP_METRICS,
   departures: [
     "Equal scores give exactly 0, where float32 rounding gives verl small numbers that an almost zero std blows up.",
     "Rewards behind the response mask are not part of a row's score.",
   ],
   compute(input, { norm_adv_by_std_in_grpo }, ctx) {
-    const { scores, counted } = outcomes(input);
-    const groups = groupRows(input.uid, counted);
-    const { mean, std } = groupStatistics(scores, groups);
-    const advantages = new Float64Array(scores.length);
-    for (let row = 0; row < advantages.length; row++) {
-      const group = groups.of[row]!;
-      if (group < 0) continue;
-      const alone = groups.sizes[group] === 1;
-      const centred = scores[row]! - (alone ? 0 : mean[group]!);
-      advantages[row] = norm_adv_by_std_in_grpo ? centred / ((alone ? 1 : std[group]!) + EPSILON) : centred;
+    const grouped = groupedOutcomes(input, ctx);
+    const { groups, statistics } = grouped;
+    const advantages = lessGroupBaseline(grouped, comparedMeans(grouped));
+    if (norm_adv_by_std_in_grpo) {
+      groups.of.forEach((group, row) => {
+        if (group < 0) return;
+        advantages[row]! /= (groups.sizes[group] === 1 ? 1 : statistics.std[group]!) + EPSILON;
+      });
     }
-    const share = (test: (size: number, group: number) => boolean): number =>
-      groups.sizes.filter(test).length / Math.max(groups.sizes.length, 1);
-    ctx.metric(
-      "advantage/singleton_groups",
-      share((size) => size === 1),
-    );
-    ctx.metric(
-      "advantage/equal_groups",
-      share((size, group) => size > 1 && std[group] === 0),
-    );
-    const spread = spreadOverTokens(advantages, input.response_mask);
-    return { advantages: spread, returns: spread };
+    return outcomeAdvantages(advantages, input, grouped);
   },
 };

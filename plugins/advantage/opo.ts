@@ -27,6 +27,6 @@ export const opo: AdvantageEstimator = {
     baseline.forEach((sum, group) => {
       baseline[group] = groups.sizes[group] === 1 ? 0 : statistics.mean[group]! + sum / tokens[group]!;
     });
-    return outcomeAdvantages(lessGroupBaseline(grouped, baseline), input);
+    return outcomeAdvantages(lessGroupBaseline(grouped, baseline), input, grouped);
   },
 };

@@ -42,69 +42,61 @@ export const optimalTokenBaseline: AdvantageEstimator = {
   compute: (input, config, ctx) => lessTokenBaseline(input, config, ctx, { compact: false }),
 };
 
-/** @param positions compact: steps are numbered by the model's own tokens, observations left out; otherwise they are columns. */
+/** @param compact steps are numbered by the model's own tokens, observations left out; otherwise they are columns. */
 export function lessTokenBaseline(
   input: AdvantageInput,
   { adv_kwargs }: AdvantageConfig,
   ctx: AdvantageContext,
   { compact }: { compact: boolean },
 ): AdvantageOutput {
-  const { groups, lengths } = groupedOutcomes(input, ctx);
-  const returns = rewardToGo(input);
-  const weights = gradientNorms(input);
+  const { groups, lengths, runs } = groupedOutcomes(input, ctx);
+  const { starts, ends, ofRow } = runs;
+  const returns = rewardToGo(input, 1, runs);
   const advantages = NdArray.zeros("float32", returns.shape);
-  const [mask, width] = [input.response_mask.data, returns.rowSize];
-  const members = groups.sizes.length === 0 ? [] : rowsOfGroups(groups.of, groups.sizes);
+  const width = returns.rowSize;
+  const normOf = gradientNorm(input);
   const above = new Float64Array(width);
   const below = new Float64Array(width);
-  for (const rows of members) {
+  const baseline = new Float64Array(width);
+
+  const accumulate = (row: number): void => {
+    let norm = 0;
+    for (let run = ofRow[row]!, step = 0; run < ofRow[row + 1]!; run++) {
+      if (!compact) step = starts[run]! - row * width;
+      for (let at = starts[run]!; at < ends[run]!; at++, step++) {
+        norm += normOf(at);
+        above[step]! += returns.data[at]! * norm;
+        below[step]! += norm;
+      }
+    }
+  };
+  /** @param last step from which on there is no baseline. */
+  const subtract = (row: number, last: number): void => {
+    for (let run = ofRow[row]!, step = 0; run < ofRow[row + 1]!; run++) {
+      if (!compact) step = starts[run]! - row * width;
+      for (let at = starts[run]!; at < ends[run]!; at++, step++) {
+        advantages.data[at] = returns.data[at]! - (step < last ? baseline[step]! : 0);
+      }
+    }
+  };
+  for (const rows of rowsOfGroups(groups.of, groups.sizes)) {
     above.fill(0);
     below.fill(0);
-    if (rows.length > 1) {
-      for (const row of rows) {
-        for (let at = row * width, step = 0, end = at + width; at < end; at++) {
-          const counted = mask[at] !== 0;
-          if (counted) {
-            above[step]! += returns.data[at]! * weights[at]!;
-            below[step]! += weights[at]!;
-          }
-          if (counted || !compact) step++;
-        }
-      }
-    }
+    if (rows.length > 1) rows.forEach(accumulate);
+    for (let step = 0; step < width; step++) baseline[step] = above[step]! / (below[step]! + EPSILON);
     const tail = adv_kwargs["handle_zero_tail"] ? zeroTail(rows, lengths) : undefined;
-    for (const row of rows) {
-      const last = tail?.row === row ? tail.from : width;
-      for (let at = row * width, step = 0, end = at + width; at < end; at++) {
-        const counted = mask[at] !== 0;
-        if (counted) {
-          const baseline = step < last ? above[step]! / (below[step]! + EPSILON) : 0;
-          advantages.data[at] = returns.data[at]! - baseline;
-        }
-        if (counted || !compact) step++;
-      }
-    }
+    for (const row of rows) subtract(row, tail?.row === row ? tail.from : width);
   }
   return { advantages, returns };
 }
 
-/** W: squared norms of the gradient with respect to the logits, summed from the first token on. */
-function gradientNorms(input: AdvantageInput): Float64Array {
-  const field = (name: string) => (input[name] as NdArray<"float32">).data;
+/** w of one element: the squared norm of the gradient with respect to its logits. */
+function gradientNorm(input: AdvantageInput): (element: number) => number {
+  const field = (name: string): Float32Array => (input[name] as NdArray<"float32">).data;
   const [logProbs, squares] = [field("old_log_probs"), field("sum_pi_squared")];
   const importance = input.rollout_is_weights?.data;
-  const { data: mask, rowSize: width, rows } = input.response_mask;
-  const norms = new Float64Array(mask.length);
-  for (let row = 0, at = 0; row < rows; row++) {
-    let sum = 0;
-    for (const end = at + width; at < end; at++) {
-      if (mask[at] === 0) continue;
-      const norm = 1 - 2 * Math.exp(logProbs[at]!) + squares[at]!;
-      sum += importance ? norm * importance[at]! ** 2 : norm;
-      norms[at] = sum;
-    }
-  }
-  return norms;
+  const norm = (at: number): number => 1 - 2 * Math.exp(logProbs[at]!) + squares[at]!;
+  return importance ? (at) => norm(at) * importance[at]! ** 2 : norm;
 }
 
 /** Row numbers of each group. */

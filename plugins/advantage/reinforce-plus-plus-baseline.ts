@@ -25,6 +25,6 @@ export const reinforcePlusPlusBaseline: AdvantageEstimator = {
   compute(input, _config, ctx) {
     const grouped = groupedOutcomes(input, ctx);
     const centred = lessGroupBaseline(grouped, comparedMeans(grouped));
-    return outcomeAdvantages(whitenByTokens(centred, grouped.lengths, grouped.counted), input);
+    return outcomeAdvantages(whitenByTokens(centred, grouped.lengths, grouped.counted), input, grouped);
   },
 };

@@ -1,4 +1,4 @@
-import { maskedWhiten, NdArray, rewardToGo, scoredMask, type AdvantageEstimator } from "verl";
+import { NdArray, rewardToGo, tokenRuns, whitenTokens, type AdvantageEstimator } from "verl";
 
 /**
  * REINFORCE++: discounted reward to go, whitened over all tokens of the batch; no critic, no groups.
@@ -15,8 +15,10 @@ export const reinforcePlusPlus: AdvantageEstimator = {
     "Returns are 0 behind the response mask.",
   ],
   compute(input, { gamma }) {
-    const returns = rewardToGo(input, gamma);
-    const advantages = new NdArray("float32", returns.shape, maskedWhiten(returns.data, scoredMask(input)));
+    const runs = tokenRuns(input.response_mask);
+    const returns = rewardToGo(input, gamma, runs);
+    const advantages = NdArray.zeros("float32", returns.shape);
+    whitenTokens(returns.data, runs, input.unscored, advantages.data);
     return { advantages, returns };
   },
 };

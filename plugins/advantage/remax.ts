@@ -1,4 +1,4 @@
-import { NdArray, rewardToGo, type AdvantageEstimator } from "verl";
+import { NdArray, rewardToGo, tokenRuns, type AdvantageEstimator } from "verl";
 
 /**
  * ReMax: the reward of the greedy answer to the same prompt is the baseline.
@@ -16,19 +16,19 @@ export const remax: AdvantageEstimator = {
   compute(input, _config, ctx) {
     const { response_mask, unscored } = input;
     const baselines = (input["reward_baselines"] as NdArray<"float32">).data;
-    const returns = rewardToGo(input);
+    const { starts, ends, ofRow } = tokenRuns(response_mask);
+    const returns = rewardToGo(input, 1, { starts, ends, ofRow });
     const advantages = NdArray.zeros("float32", response_mask.shape);
-    const [mask, width, rows] = [response_mask.data, response_mask.rowSize, response_mask.rows];
+    const { rows } = response_mask;
     let missing = 0;
-    for (let row = 0, at = 0; row < rows; row++) {
-      const end = at + width;
+    for (let row = 0; row < rows; row++) {
       const baseline = baselines[row]!;
       const present = Number.isFinite(baseline);
       if (!present) missing++;
-      if (present && !unscored?.[row]) {
-        for (; at < end; at++) if (mask[at] !== 0) advantages.data[at] = returns.data[at]! - baseline;
+      if (!present || unscored?.[row]) continue;
+      for (let run = ofRow[row]!; run < ofRow[row + 1]!; run++) {
+        for (let at = starts[run]!; at < ends[run]!; at++) advantages.data[at] = returns.data[at]! - baseline;
       }
-      at = end;
     }
     ctx.metric("advantage/missing_baselines", missing / Math.max(rows, 1));
     return { advantages, returns };

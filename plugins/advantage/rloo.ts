@@ -14,13 +14,14 @@ export const rloo: AdvantageEstimator = {
   metrics: GROUP_METRICS,
   departures: ["Rewards behind the response mask are not part of a row's score."],
   compute(input, _config, ctx) {
-    const { scores, groups, statistics } = groupedOutcomes(input, ctx);
+    const grouped = groupedOutcomes(input, ctx);
+    const { scores, groups, statistics } = grouped;
     const advantages = scores.map((score, row) => {
       const group = groups.of[row]!;
       if (group < 0) return 0;
       const size = groups.sizes[group]!;
       return size === 1 ? score : ((score - statistics.mean[group]!) * size) / (size - 1);
     });
-    return outcomeAdvantages(advantages, input);
+    return outcomeAdvantages(advantages, input, grouped);
   },
 };

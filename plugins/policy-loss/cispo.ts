@@ -21,14 +21,14 @@ export const cispo: PolicyLoss = {
   compute(input, config, agg) {
     const { low, high } = clipRange(config);
     const inert = (x: tf.Tensor2D): tf.Tensor2D => selectUnmasked(x, agg.mask);
-    const logProbs = inert(input.log_probs);
     const constant = withoutGradient;
-    const logRatio: tf.Tensor2D = constant(() =>
-      tf.clipByValue(tf.sub(logProbs, inert(input.old_log_probs)), -MAX_LOG_RATIO, MAX_LOG_RATIO),
+    const logRatio = constant(() =>
+      tf.clipByValue(inert(tf.sub(input.log_probs, input.old_log_probs)), -MAX_LOG_RATIO, MAX_LOG_RATIO),
     );
     const ratio = constant(() => tf.exp(logRatio));
     const weights = constant(() => tf.clipByValue(ratio, 1 - low, 1 + high));
-    let loss: tf.Tensor2D = tf.mul(tf.mul(tf.neg(weights), inert(input.advantages)), logProbs);
+    // The aggregation selects; the gradient in log_probs is −clip(ρ) A, which is inert.
+    let loss: tf.Tensor2D = tf.mul(tf.mul(tf.neg(weights), inert(input.advantages)), input.log_probs);
     if (input.rollout_is_weights) loss = tf.mul(loss, inert(input.rollout_is_weights));
     return {
       loss: agg(loss),

@@ -1,9 +1,8 @@
 import * as tf from "@tensorflow/tfjs";
-import type { NdArray } from "verl";
 import {
   clipRange,
   kthLargest,
-  maskedCount,
+  NdArray,
   preparedField,
   selectUnmasked,
   tokenShare,
@@ -11,7 +10,7 @@ import {
   type PolicyLossConfig,
   type PolicyLossStep,
 } from "verl";
-import { markTokens, tokenCovariance } from "./token-covariance.ts";
+import { tokenCovariance } from "./token-covariance.ts";
 
 /** Bounds of the log-ratio, so that no exponential overflows. */
 const MAX_LOG_RATIO = 70;
@@ -78,14 +77,19 @@ export const clipCov: PolicyLoss = {
 function drawCut(step: PolicyLossStep, config: PolicyLossConfig): NdArray<"float32"> {
   const { clip_cov_ratio, clip_cov_lb, clip_cov_ub } = config.policy_loss as Readonly<Record<string, number>>;
   const isClipped = clippedBy(step, config);
-  const covariance = tokenCovariance(step);
+  const { runs, tokens, of } = tokenCovariance(step);
+  const { starts, ends } = runs;
   const candidates: number[] = [];
-  for (let i = 0; i < covariance.length; i++) {
-    if (covariance[i]! > clip_cov_lb! && covariance[i]! < clip_cov_ub! && !isClipped(i)) candidates.push(i);
+  for (let run = 0; run < starts.length; run++) {
+    for (let at = starts[run]!; at < ends[run]!; at++) {
+      const covariance = of(at);
+      if (covariance > clip_cov_lb! && covariance < clip_cov_ub! && !isClipped(at)) candidates.push(at);
+    }
   }
-  const wanted = Math.max(Math.floor(clip_cov_ratio! * maskedCount(step.response_mask.data as Int32Array)), 1);
-  const drawn = new Set(draw(candidates, wanted, hashOf(step)));
-  return markTokens(step, (i) => drawn.has(i));
+  const wanted = Math.max(Math.floor(clip_cov_ratio! * tokens), 1);
+  const marks = NdArray.zeros("float32", step.advantages.shape);
+  for (const element of draw(candidates, wanted, hashOf(step))) marks.data[element] = 1;
+  return marks;
 }
 
 /** True for tokens that PPO clips already: the ratio is out of range on the side that its advantage pulls to. */

@@ -11,7 +11,8 @@ export const gpg: PolicyLoss = {
   paper: "GPG, arXiv 2504.02546",
   compute(input, _config, agg) {
     const inert = (x: tf.Tensor2D): tf.Tensor2D => selectUnmasked(x, agg.mask);
-    let loss: tf.Tensor2D = tf.mul(tf.neg(inert(input.advantages)), inert(input.log_probs));
+    // The aggregation selects; the gradient in log_probs is −A, which is inert.
+    let loss: tf.Tensor2D = tf.mul(tf.neg(inert(input.advantages)), input.log_probs);
     if (input.rollout_is_weights) loss = tf.mul(loss, inert(input.rollout_is_weights));
     return { loss: agg(loss), metrics: {} };
   },

@@ -1,7 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import {
   kthLargest,
-  maskedCount,
   NdArray,
   preparedField,
   selectUnmasked,
@@ -10,7 +9,7 @@ import {
   type PolicyLossStep,
   withoutGradient,
 } from "verl";
-import { markTokens, tokenCovariance } from "./token-covariance.ts";
+import { tokenCovariance } from "./token-covariance.ts";
 
 /** Bounds of the log-ratio, so that no exponential overflows. */
 const MAX_LOG_RATIO = 70;
@@ -67,11 +66,24 @@ export const klCov: PolicyLoss = {
 
 /** Marks the tokens of highest covariance; of equal ones the earlier. */
 function highest(step: PolicyLossStep, config: PolicyLossConfig): NdArray<"float32"> {
-  const tokens = maskedCount(step.response_mask.data as Int32Array);
-  if (tokens === 0) return NdArray.zeros("float32", step.advantages.shape);
+  const { runs, tokens, of } = tokenCovariance(step);
+  const { starts, ends } = runs;
+  const marks = NdArray.zeros("float32", step.advantages.shape);
+  if (tokens === 0) return marks;
+  const covariances = new Float64Array(tokens);
+  for (let run = 0, token = 0; run < starts.length; run++) {
+    for (let at = starts[run]!; at < ends[run]!; at++) covariances[token++] = of(at);
+  }
   const count = Math.max(Math.floor(tokens * (config.policy_loss["kl_cov_ratio"] as number)), 1);
-  const covariance = tokenCovariance(step);
-  const bar = kthLargest(covariance.slice(), count);
-  let ties = count - covariance.reduce((above, value) => above + (value > bar ? 1 : 0), 0);
-  return markTokens(step, (i) => covariance[i]! > bar || (covariance[i] === bar && ties-- > 0));
+  const bar = kthLargest(covariances, count);
+  // kthLargest leaves the largest in front.
+  let ties = 0;
+  for (let token = 0; token < count; token++) if (covariances[token] === bar) ties++;
+  for (let run = 0; run < starts.length; run++) {
+    for (let at = starts[run]!; at < ends[run]!; at++) {
+      const covariance = of(at);
+      if (covariance > bar || (covariance === bar && ties-- > 0)) marks.data[at] = 1;
+    }
+  }
+  return marks;
 }

@@ -1,25 +1,30 @@
-import { maskedMean, NdArray, type PolicyLossStep } from "verl";
+import { sumOf, tokenRuns, type PolicyLossStep, type TokenRuns } from "verl";
+
+export interface TokenCovariance {
+  /** Where the step's tokens stand. */
+  readonly runs: TokenRuns;
+  /** How many there are. */
+  readonly tokens: number;
+  /** Covariance of the token at an element of the step's matrices. */
+  readonly of: (element: number) => number;
+}
 
 /**
  * How far each token's advantage and log-probability lie from their means over the step, multiplied: tokens where this is large are
- * likely ones that were good, and reinforcing them costs the policy the most entropy ("The Entropy Mechanism of Reinforcement Learning",
- * arXiv 2505.22617, equation 10). −∞ behind the mask.
+ * likely ones that were good, and reinforcing them costs the policy the most entropy ("The entropy mechanism of reinforcement learning",
+ * arXiv 2505.22617).
  */
-export function tokenCovariance(step: PolicyLossStep): Float64Array {
+export function tokenCovariance(step: PolicyLossStep): TokenCovariance {
   const [advantages, logProbs] = [step.advantages.data, step.log_probs.data];
-  const mask = step.response_mask.data as ArrayLike<number>;
-  const meanAdvantage = maskedMean(advantages, mask);
-  const meanLogProb = maskedMean(logProbs, mask);
-  const covariance = new Float64Array(advantages.length);
-  for (let i = 0; i < covariance.length; i++) {
-    covariance[i] = mask[i] === 0 ? -Infinity : (advantages[i]! - meanAdvantage) * (logProbs[i]! - meanLogProb);
+  const runs = tokenRuns(step.response_mask);
+  const { starts, ends } = runs;
+  let [tokens, sumOfAdvantages, sumOfLogProbs] = [0, 0, 0];
+  for (let run = 0; run < starts.length; run++) {
+    tokens += ends[run]! - starts[run]!;
+    sumOfAdvantages += sumOf(advantages, starts[run]!, ends[run]!);
+    sumOfLogProbs += sumOf(logProbs, starts[run]!, ends[run]!);
   }
-  return covariance;
-}
-
-/** A field of the step's shape that holds 1 at the elements for which `isMarked` is true. */
-export function markTokens(step: PolicyLossStep, isMarked: (element: number) => boolean): NdArray<"float32"> {
-  const marks = NdArray.zeros("float32", step.advantages.shape);
-  for (let i = 0; i < marks.data.length; i++) if (isMarked(i)) marks.data[i] = 1;
-  return marks;
+  const meanAdvantage = sumOfAdvantages / tokens;
+  const meanLogProb = sumOfLogProbs / tokens;
+  return { runs, tokens, of: (i) => (advantages[i]! - meanAdvantage) * (logProbs[i]! - meanLogProb) };
 }

@@ -84,7 +84,7 @@ describe.each(LOSSES)("%s", (key) => {
     const weighted = run({ ...poisoned, rollout_is_weights: ones(Infinity) }, config(key), WHOLE);
     expect(run(poisoned, config(key), WHOLE)).toEqual(clean);
     expectClose([weighted.loss, ...weighted.grad], [clean.loss, ...clean.grad]);
-    expect(clean.grad[5]).toBe(0);
+    expect(clean.grad[5] === 0).toBe(true);
   });
 
   it("sums to the same over any split in micro-batches, metrics too", () => {

@@ -1,0 +1,43 @@
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { createRng } from "verl";
+
+/** The batch of both benches, and of algorithms.py. */
+export const [ROWS, WIDTH, GROUP] = [1024, 4096, 8];
+export const TOKENS = ROWS * WIDTH;
+const REPEATS = 7;
+
+/** Answers of a quarter to the whole of the width, and their mask. */
+export function responseMask() {
+  const mask = new Float32Array(TOKENS);
+  const lengths = Array.from({ length: ROWS }, (_, row) => WIDTH / 4 + ((row * 7919) % ((WIDTH * 3) / 4)));
+  lengths.forEach((length, row) => mask.fill(1, row * WIDTH, row * WIDTH + length));
+  return { mask, lengths };
+}
+
+const rng = createRng(0);
+
+/** Numbers from 0 to 1. */
+export const uniform = (count) => Float32Array.from({ length: count }, () => rng.uniform());
+
+/** Seconds of the fastest half of the runs, averaged: other work on the machine only ever adds. */
+export async function secondsOf(work) {
+  // The first runs compile.
+  for (let run = 0; run < 2; run++) await work();
+  const samples = [];
+  for (let run = 0; run < REPEATS; run++) {
+    const begin = performance.now();
+    await work();
+    samples.push((performance.now() - begin) / 1000);
+  }
+  const fast = samples.sort((a, b) => a - b).slice(0, Math.ceil(REPEATS / 2));
+  return fast.reduce((sum, seconds) => sum + seconds, 0) / fast.length;
+}
+
+/** Seconds of each formula in PyTorch, by key; undefined where there is no Python with PyTorch. */
+export function pythonSeconds(kind) {
+  const python = process.env.VERL_BENCH_PYTHON;
+  if (!python) return undefined;
+  const script = fileURLToPath(new URL("../algorithms.py", import.meta.url));
+  return JSON.parse(execFileSync(python, [script, kind, String(REPEATS)], { encoding: "utf8" }));
+}
