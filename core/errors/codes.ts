@@ -13,6 +13,14 @@ export const ERROR_CODES = {
     blame: "host",
     when: "A whole step's generation failed: no prompt had an answer after all retries.",
   },
+  VERL_AGENT_TOOL_FORMAT: {
+    blame: "user",
+    when: "The tool parser `auto` does not know the format that the model's chat template writes calls in.",
+  },
+  VERL_AGENT_TOOL_PARSER: {
+    blame: "plugin",
+    when: "A tool parser gives another result when an answer comes in pieces.",
+  },
   VERL_AGENT_TRAJECTORY: {
     blame: "plugin",
     when: "An agent loop returned a trajectory whose tokens, log-probs and masks do not belong together.",
@@ -78,6 +86,7 @@ export const ERROR_CODES = {
     blame: "user",
     when: "A checkpoint could not be written: a full disk, a size limit, a missing permission.",
   },
+  VERL_CLI_FILE: { blame: "user", when: "A file named on the command line cannot be read, or holds something else." },
   VERL_CONFIG_BATCH_SIZE: {
     blame: "user",
     when: "Batch sizes of the config do not divide or fit each other; the message has the nearest sizes that do.",
@@ -257,6 +266,10 @@ export const ERROR_CODES = {
     blame: "user",
     when: "The directory of a run, `trainer.default_local_dir`, cannot be made or written to.",
   },
+  VERL_TRAIN_GROUPS_EXHAUSTED: {
+    blame: "user",
+    when: "Dynamic sampling (`algorithm.filter_groups`) found too few groups with differing answers in as many batches as it may take.",
+  },
   VERL_TRAIN_NEEDS_GROUPS: {
     blame: "user",
     when: "An advantage estimator that compares the answers to a prompt meets `rollout.n: 1`.",
@@ -283,4 +296,5 @@ export const ERROR_CODES = {
   },
 } as const satisfies Record<string, CodeEntry>;
 
+/** Any code of the table. */
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -4,7 +4,7 @@ type Metrics = Readonly<Record<string, number>>;
 
 /** What a trainer does; the loop decides when. Steps count from 1. */
 export interface FitWork {
-  /** Trains one step and adds its metrics. */
+  /** Trains one step and adds its metrics. Throwing the reason of `stop`, it gives the step up as if it had not begun. */
   step(step: number, metrics: StepMetrics): Promise<void>;
   /** Scores the validation data. */
   validate(step: number): Promise<Metrics>;
@@ -39,7 +39,11 @@ export async function fitLoop(work: FitWork, { start, total, testFreq, saveFreq,
   while (done < total && !stop.aborted) {
     const step = done + 1;
     const metrics = new StepMetrics();
-    await work.step(step, metrics);
+    if (!(await finishes(() => work.step(step, metrics), stop))) {
+      // A stop saves what was done, unless that has been saved.
+      if (saveFreq > 0 && done > start && !due(saveFreq, done, false)) await work.save(done);
+      break;
+    }
     const last = step === total;
     if (!stop.aborted && due(testFreq, step, last)) {
       metrics.addAll(await metrics.timer("testing")(() => work.validate(step)));
@@ -50,6 +54,17 @@ export async function fitLoop(work: FitWork, { start, total, testFreq, saveFreq,
     done = step;
   }
   return { step: done, interrupted: done < total };
+}
+
+/** False when the work gave up because it was asked to stop. */
+async function finishes(work: () => Promise<void>, stop: AbortSignal): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (stop.aborted && error === stop.reason) return false;
+    throw error;
+  }
 }
 
 function due(frequency: number, step: number, always: boolean): boolean {

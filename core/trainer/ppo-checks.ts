@@ -24,9 +24,10 @@ export function checkRun(config: PpoConfig): void {
 /** Keys of the config whose feature is still to come: silence would train something else than was asked for. */
 const UNAVAILABLE: readonly { path: string; what: string; isAsked: (config: PpoConfig) => boolean }[] = [
   {
-    path: "algorithm.filter_groups.enable",
-    what: "dynamic sampling",
-    isAsked: ({ algorithm }) => algorithm.filter_groups.enable,
+    path: "data.gen_batch_size",
+    what: "generation batches of another size than a step's outside dynamic sampling",
+    isAsked: ({ algorithm, data }) =>
+      !algorithm.filter_groups.enable && (data.gen_batch_size ?? data.train_batch_size) !== data.train_batch_size,
   },
 ];
 

@@ -1,9 +1,9 @@
-import { balancedOrder } from "../batch/balance.ts";
 import { DataProto } from "../batch/data-proto.ts";
 import type { NdArray } from "../batch/nd-array.ts";
 import { collatePrompts } from "../data/collate.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { requireScored, unscoredMetrics } from "../reward/score-batch.ts";
+import { rankOrder } from "./balance.ts";
 import { computeBalanceMetrics } from "./metrics/index.ts";
 import type { StepMetrics } from "./metrics/step-metrics.ts";
 import { rewardsFromScores, rewardsWithKl, withAdvantages } from "./ppo-advantages.ts";
@@ -28,16 +28,29 @@ export function collate(run: PpoRun, dataset: Dataset, indices: ArrayLike<number
   return collatePrompts(dataset, indices, options).union(DataProto.fromSingleDict({ uid }), "replace");
 }
 
-/** Answers each prompt `rollout.n` times. A step that was begun is finished: only the run's end reaches the sampler. */
-export async function generate(
-  run: PpoRun,
-  prompts: DataProto,
-  step: number,
-  metrics: StepMetrics,
-): Promise<DataProto> {
+/** Prompts and their answers. */
+export interface Sampled {
+  /** Epoch of the prompts, the last one where they are of several. */
+  epoch: number;
+  /** Each once. */
+  prompts: DataProto;
+  /** `rollout.n` rows a prompt. */
+  batch: DataProto;
+  /** Parts of the reward beside the score, where the answers have their scores already. */
+  parts?: RewardColumns["parts"];
+}
+
+/**
+ * Answers each prompt of the loader's next batch `rollout.n` times. A step that was begun is finished: only the run's end reaches the sampler.
+ * @param round number of the step's batch, from 1; each draws from its own stream.
+ */
+export async function drawAnswers(run: PpoRun, step: number, metrics: StepMetrics, round = 1): Promise<Sampled> {
+  const { indices, epoch } = run.loader.next();
+  const prompts = collate(run, run.train, indices, round === 1 ? `${step}` : `${step}.${round}`);
   const repeated = prompts.repeat(run.config.actor_rollout_ref.rollout.n);
-  const answers = await run.policy.generateSequences(repeated, { step, validate: false, signal: run.ended.signal });
-  return takeMetrics(answers, metrics);
+  const options = { step, round, validate: false, signal: run.ended.signal };
+  const answers = await run.policy.generateSequences(repeated, options);
+  return { epoch, prompts, batch: takeMetrics(answers, metrics) };
 }
 
 /** Moves the metrics that the ranks put into the batch to the step's. */
@@ -48,16 +61,18 @@ export function takeMetrics(answers: DataProto, metrics: StepMetrics): DataProto
   return answers.select({ metaInfoKeys: [] });
 }
 
-/** Spreads rows over the ranks so that each has about the same work. One rank keeps its order. */
-export function balance(run: PpoRun, batch: DataProto, metrics: StepMetrics): DataProto {
+/** The order of rows that gives each rank about the same work; undefined where they stay: one rank keeps its order. */
+export function balance(run: PpoRun, batch: DataProto, metrics: StepMetrics): Int32Array | undefined {
+  const { trainer, actor_rollout_ref } = run.config;
   const ranks = run.policy.worldSize;
   const lengths = totalLengths(batch);
-  const moves = run.config.trainer.balance_batch && ranks > 1;
-  const order = moves ? balancedOrder(lengths, ranks) : Int32Array.from(lengths.keys());
+  const moves = trainer.balance_batch && ranks > 1;
+  const miniBatchRows = actor_rollout_ref.actor.ppo_mini_batch_size * actor_rollout_ref.rollout.n;
+  const order = moves ? rankOrder(lengths, ranks, miniBatchRows) : Int32Array.from(lengths.keys());
   const share = Math.ceil(order.length / ranks);
   const partitions = Array.from({ length: ranks }, (_, rank) => order.subarray(rank * share, (rank + 1) * share));
   metrics.addAll(computeBalanceMetrics(lengths, partitions));
-  return moves ? batch.reorder(order) : batch;
+  return moves ? order : undefined;
 }
 
 export interface Scored {

@@ -172,8 +172,9 @@ async function loadDataset(
   return dataset;
 }
 
-function createLoader(container: RunContainer, { data, trainer }: PpoConfig, length: number): DataLoader {
+function createLoader(container: RunContainer, { data, trainer, algorithm }: PpoConfig, length: number): DataLoader {
   const key = data.sampler.name ?? (data.shuffle ? "random" : "sequential");
   const sampler = container.create("sampler", key, { values: { [RNG]: createRng(data.seed ?? trainer.seed) } });
-  return new DataLoader({ length, batchSize: data.train_batch_size, sampler });
+  const generated = algorithm.filter_groups.enable ? data.gen_batch_size : null;
+  return new DataLoader({ length, batchSize: generated ?? data.train_batch_size, sampler });
 }

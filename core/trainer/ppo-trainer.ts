@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { createKlController } from "../algorithm/kl-controller.ts";
-import type { DataProto } from "../batch/data-proto.ts";
+import { DataProto } from "../batch/data-proto.ts";
 import type { PpoConfig } from "../config/index.ts";
 import type { LoaderState } from "../data/loader.ts";
 import { responseLengths } from "../reward/score-batch.ts";
+import { pickParts, sampleGroups } from "./filter-groups.ts";
 import { fitLoop, type FitEnd } from "./fit-loop.ts";
 import { computeDataMetrics, computeThroughputMetrics, computeTimingMetrics } from "./metrics/index.ts";
 import { StepMetrics } from "./metrics/step-metrics.ts";
@@ -14,8 +15,7 @@ import {
   addOldLogProbs,
   addReferenceLogProbs,
   balance,
-  collate,
-  generate,
+  drawAnswers,
   score,
   totalLengths,
   updateActor,
@@ -84,15 +84,12 @@ export class PpoTrainer {
 
   private async step(step: number, metrics: StepMetrics): Promise<void> {
     this.run.metrics.step = metrics;
-    const { indices, epoch } = this.run.loader.next();
-    metrics.add("training/epoch", epoch);
-    const prompts = collate(this.run, this.run.train, indices, String(step));
-    const batch = await metrics.timer("step")(() => this.train(step, prompts, metrics));
+    const batch = await metrics.timer("step")(() => this.train(step, metrics));
     this.addStepMetrics(batch, metrics);
   }
 
   /** One step in verl's order; each phase is timed as `timing_s/<phase>`. */
-  private async train(step: number, prompts: DataProto, metrics: StepMetrics): Promise<DataProto> {
+  private async train(step: number, metrics: StepMetrics): Promise<DataProto> {
     const { run } = this;
     const { policy, reference, critic } = run;
     const phase = <T>(name: string, work: () => T | Promise<T>): Promise<T> => {
@@ -100,12 +97,22 @@ export class PpoTrainer {
       return metrics.timer(name)(work);
     };
 
-    let batch = await phase("gen", () => generate(run, prompts, step, metrics));
+    const sampled = run.config.algorithm.filter_groups.enable
+      ? await sampleGroups(run, step, metrics, phase)
+      : await phase("gen", () => drawAnswers(run, step, metrics));
+    metrics.add("training/epoch", sampled.epoch);
+    let { batch } = sampled;
     if (usesGreedyBaseline(run.config)) {
-      batch = await phase("gen_max", () => addGreedyBaselines(run, prompts, batch, step, metrics));
+      batch = await phase("gen_max", () => addGreedyBaselines(run, sampled.prompts, batch, step, metrics));
     }
-    batch = balance(run, batch, metrics);
-    const scoring = () => phase("reward", () => score(run, batch, false, metrics));
+    const order = balance(run, batch, metrics);
+    if (order) batch = batch.reorder(order);
+    const scoring = async () => {
+      const { parts } = sampled;
+      if (parts) return { added: new DataProto(), parts: order ? pickParts(parts, order) : parts };
+      const { added, columns } = await phase("reward", () => score(run, batch, false, metrics));
+      return { added, parts: columns.parts };
+    };
     const logging = () => phase("old_log_prob", () => addOldLogProbs(run, batch, metrics));
     const [scored, logged] = run.config.reward_model.launch_reward_fn_async
       ? await Promise.all([scoring(), logging()])
@@ -124,7 +131,7 @@ export class PpoTrainer {
       await phase("update_actor", () => updateActor(run, trained, step, metrics));
       await phase("update_weights", () => policy.updateWeights());
     }
-    await phase("dump_rollout_generations", () => run.rollouts.train(batch, step, scored.columns.parts));
+    await phase("dump_rollout_generations", () => run.rollouts.train(batch, step, scored.parts));
     return batch;
   }
 

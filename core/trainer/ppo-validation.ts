@@ -26,7 +26,7 @@ export async function answerValidation(run: PpoRun, step: number, metrics: StepM
 }
 
 /** Parts may differ in the columns that their agent loops filled; what a part lacks is null. */
-function joinAnswers(parts: readonly DataProto[]): DataProto {
+export function joinAnswers(parts: readonly DataProto[]): DataProto {
   const columns = new Set(parts.flatMap((part) => [...part.nonTensorBatch.keys()]));
   return DataProto.concat(
     parts.map((part) => {

@@ -230,8 +230,8 @@ describe("a PPO run", () => {
     expect(data["critic/rewards/mean"]).toBeCloseTo(expected, 5);
   });
 
-  it("takes the sampler's log-probs as the old ones in bypass mode, and still measures the gap", async () => {
-    const { steps } = await train(runFolder(), ["algorithm.rollout_correction.bypass_mode=true"]);
+  it("takes the sampler's log-probs as the old ones when told to, and still measures the gap", async () => {
+    const { steps } = await train(runFolder(), ["actor_rollout_ref.actor.use_rollout_log_probs=true"]);
     const { data } = steps[0]!;
     expect(data["training/rollout_logprobs_diff_max"]).toBeGreaterThan(0);
     expect(data["training/rollout_logprobs_diff_max"]).toBeLessThan(1e-4);
@@ -295,7 +295,12 @@ describe("a PPO run that cannot be", () => {
 
   it.each([
     ["one answer a prompt for an estimator of groups", ["actor_rollout_ref.rollout.n=1"], "VERL_TRAIN_NEEDS_GROUPS"],
-    ["dynamic sampling", ["algorithm.filter_groups.enable=true"], "VERL_TRAIN_UNAVAILABLE"],
+    ["a generation batch of another size", ["data.gen_batch_size=4"], "VERL_TRAIN_UNAVAILABLE"],
+    [
+      "a rejection rule that does not exist",
+      ["algorithm.rollout_correction.rollout_rs=token_k9"],
+      "VERL_ALGORITHM_CONFIG",
+    ],
     [
       "a selected field that another option supplies",
       ["actor_rollout_ref.actor.select_keys=[ref_log_prob]"],

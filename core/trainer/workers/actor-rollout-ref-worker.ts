@@ -33,6 +33,8 @@ export interface ActorRolloutRefOptions {
 
 export interface GenerateOptions {
   step: number;
+  /** Number of the step's batch of answers. Default: 1. */
+  round?: number;
   validate: boolean;
   /** Training answers at temperature 0, whatever the config samples by. */
   greedy?: boolean;
@@ -64,14 +66,14 @@ export class ActorRolloutRefWorker extends ModelWorker {
   @register({ dispatchMode: "DP_COMPUTE_PROTO" })
   async generateSequences(
     prompts: DataProto,
-    { step, validate, greedy = false, signal }: GenerateOptions,
+    { step, round = 1, validate, greedy = false, signal }: GenerateOptions,
   ): Promise<DataProto> {
     const { config, rng } = this.options;
     const sampling = samplingParams(config, validate);
     const purpose = validate ? "validation" : greedy ? "greedy" : "rollout";
     const { batch, metrics } = await this.sampling().runner.run(prompts, {
       sampling: greedy ? { ...sampling, temperature: 0 } : sampling,
-      rng: rng.stream(`${purpose}/${step}/${this.rank}`),
+      rng: rng.stream(`${purpose}/${step}${round > 1 ? `.${round}` : ""}/${this.rank}`),
       validate,
       signal,
     });
