@@ -53,14 +53,14 @@ export type ParseOptions = ReadOptions & EndOptions;
 
 /**
  * What is new in an answer, each thing once. A call is told when it is complete and valid, arguments and all, so none is ever taken
- * back for its form; whether it may run is known from the answer that `end` returns. `retract` says that all text before was
- * reasoning, whose opening tag the prompt had: calls told so far were drafts.
+ * back for its form; whether it may run is known from the answer that `end` returns. `retract` says that all so far was reasoning, whose
+ * opening tag the prompt had: calls told before were drafts.
  */
 export type AnswerDelta =
   | { type: "content" | "reasoning"; text: string }
   | { type: "call"; index: number; call: ToolCall }
   | { type: "error"; error: ToolCallError }
-  | { type: "retract" };
+  | { type: "retract"; reasoning: string };
 
 /** How an answer is read that comes in pieces. */
 export interface StreamOptions extends ReadOptions {

@@ -13,7 +13,7 @@ import {
 } from "verl";
 
 const FENCE = "```";
-const BOUNDARIES = new Markers(["\n{", "\n[", "; {", ";{", ', {"name"', ',{"name"', FENCE]);
+const BOUNDARIES = new Markers(["\n{", "\n[", "; {", ";{", ', {"name"', ',{"name"', FENCE, "<|python_tag|>"]);
 const FIRST_KEYS = ["name", "function", "type", "id", "arguments", "parameters"].map((key) => `"${key}"`);
 
 /**

@@ -42,8 +42,8 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
       strayClose(turn, from);
       return true;
     }
-    do yield* source.skipSpace();
-    while (yield* source.take(OPEN));
+    yield* source.skipSpace();
+    if (yield* source.take(OPEN)) yield* source.skipSpace();
     if (yield* source.seesAny(["{", "["])) return yield* readTaggedJson(turn, from, JSON_TAG);
     if (!(yield* source.sees(FUNCTION))) {
       const start = source.at;

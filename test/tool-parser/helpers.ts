@@ -21,16 +21,14 @@ export function feed(parser: ToolParser, pieces: readonly string[], { finishReas
 /** The answer that deltas add up to. */
 export function joined(deltas: readonly AnswerDelta[]): ParsedAnswer {
   let answer: ParsedAnswer = { content: "", reasoning: "", calls: [], errors: [] };
-  let seen = "";
   for (const delta of deltas) {
-    if (delta.type === "retract") answer = { content: "", reasoning: seen, calls: [], errors: [] };
+    if (delta.type === "retract") answer = { content: "", reasoning: delta.reasoning, calls: [], errors: [] };
     else if (delta.type === "call") {
       if (delta.index !== answer.calls.length)
         throw new Error(`call ${delta.index} told as number ${answer.calls.length}`);
       answer.calls.push(delta.call);
     } else if (delta.type === "error") answer.errors.push(delta.error);
     else answer[delta.type] += delta.text;
-    seen = answer.content;
   }
   return answer;
 }

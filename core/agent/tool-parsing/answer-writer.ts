@@ -100,7 +100,7 @@ export class AnswerWriter {
   retract(): void {
     this.reasoningText = this.transcript;
     [this.contentText, this.transcript, this.entries, this.told, this.afterCall] = ["", "", [], 0, false];
-    this.tell({ type: "retract" });
+    this.tell({ type: "retract", reasoning: this.reasoningText });
   }
 
   /**

@@ -89,7 +89,7 @@ export function* readTaggedJson(turn: Turn, from: number, syntax: TagSyntax): Sc
   const { open, close, boundaries } = syntax;
   yield* source.skipSpace();
   let repaired = false;
-  while (yield* source.take(open)) {
+  if (yield* source.take(open)) {
     repaired = true;
     yield* source.skipSpace();
   }

@@ -1,0 +1,62 @@
+/** Shapes that make careless parsers go over the same text again and again: a unit that is repeated up to a length. */
+const UNITS: Readonly<Record<string, readonly string[]>> = {
+  hermes: [
+    "<tool_call>",
+    '<tool_call>{"',
+    "<tool_call>{'",
+    '<tool_call>{"a',
+    '<tool_call>{"a":1,"',
+    "<think>",
+    "</tool_call>",
+    '<tool_call>{"name":"f"}',
+  ],
+  qwen3_coder: [
+    "<tool_call><function=f><parameter=x>",
+    "<tool_call>\n<function=f>\n<parameter=x>\n</tool_call>\n",
+    "<function=",
+    "<tool_call>",
+    "</parameter>",
+    "<parameter=x>\n",
+  ],
+  glm45: [
+    "<tool_call>f<arg_key>k</arg_key><arg_value>",
+    "<tool_call>f<arg_key>",
+    "<tool_call>f",
+    "</arg_value>",
+    "<tool_call>f<arg_key>k</arg_key><arg_value></tool_call>",
+  ],
+  kimi_k2: [
+    "<|tool_calls_section_begin|>",
+    '<|tool_call_begin|>f:0<|tool_call_argument_begin|>{"',
+    "<|tool_call_begin|>",
+  ],
+  deepseek_v3: [
+    "<｜tool▁calls▁begin｜>",
+    '<｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{"',
+    "<｜tool▁call▁begin｜>f<｜tool▁sep｜>",
+  ],
+  mistral: ["[TOOL_CALLS]", '[TOOL_CALLS][{"', "[TOOL_CALLS]f[ARGS]{", '[TOOL_CALLS]f[ARGS]{"a":"'],
+  llama3_json: ["<|python_tag|>", '{"name":', '\n{"name":"', '<|python_tag|>{"', '{"name":{"name":1}}'],
+  json: ["```", "[{", '{"name":', '{"name":"f","arguments":', '[{"name":"', "{ "],
+  pythonic: ["[", "[f(a=", "[f(a='", '[f(a="""', "[f(", "[f(a=1),"],
+  gpt_oss: [
+    "<|start|>",
+    "<|channel|>commentary to=functions.f<|message|>",
+    '<|channel|>commentary to=functions.f<|message|>{"',
+    "<|end|>",
+    "<|channel|>analysis<|message|>",
+  ],
+};
+/** What follows the first unit in one breath. */
+const TAILS = ["[", "{", '"', "\\", " ", "9", "<", '{"a":', "'", "x"];
+
+export function adversarialTexts(format: string, length: number): { shape: string; text: string }[] {
+  const units = UNITS[format] ?? [];
+  const repeat = (unit: string): string => unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
+  const tailed = units
+    .slice(0, 3)
+    .flatMap((unit) => TAILS.map((tail) => ({ shape: `${unit} then ${tail}…`, text: unit + repeat(tail) })));
+  return [...units.map((unit) => ({ shape: `${unit}…`, text: repeat(unit) })), ...tailed];
+}
+
+export const ADVERSARIAL_FORMATS = Object.keys(UNITS);

@@ -1,0 +1,121 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { feed, FORMATS, joined, parserOf } from "./helpers.ts";
+import { MORE_CASES } from "./more-cases.ts";
+import { PUBLIC_REPORTS } from "./public-reports.ts";
+
+/** Random texts a parser; CI asks for more. */
+const RUNS = Number(process.env["VERL_FUZZ_RUNS"] ?? 300);
+
+/** What of a format cannot be prose: where it stands outside reasoning, there is a call or an error. */
+const SURE_SIGNS: Readonly<Record<string, RegExp>> = {
+  hermes: /<tool_call>\s*\{"name"/,
+  qwen3_coder: /<tool_call>\s*<function=/,
+  glm45: /<tool_call>\w+\s*<arg_key>/,
+  kimi_k2: /<\|tool_call_begin\|>/,
+  deepseek_v3: /<｜tool▁call▁begin｜>/,
+  deepseek_v3_1: /<｜tool▁call▁begin｜>/,
+  mistral: /\[TOOL_CALLS\]/,
+  llama3_json: /<\|python_tag\|>/,
+  llama4_pythonic: /<\|python_start\|>/,
+  pythonic: /\[\w+\(\w+=/,
+  gpt_oss: /<\|channel\|>commentary to=functions\.\w+/,
+  json: /\{"name": "\w+", "arguments"/,
+};
+const REASONING = /think|THINK|analysis/;
+
+const SEEDS = [...PUBLIC_REPORTS, ...MORE_CASES];
+const SNIPPETS = [
+  '"',
+  "'",
+  "{",
+  "}",
+  "[",
+  "]",
+  "\\",
+  "\n",
+  ",",
+  " ",
+  "<",
+  ">",
+  "😀",
+  "\ud83d",
+  "</think>",
+  "```",
+  "null",
+  "0",
+];
+
+/** Valid texts of a format, joined, with small wounds: letters left out, doubled, moved, put in; marks of the format put anywhere. */
+function wounded(format: string): fc.Arbitrary<string> {
+  const texts = SEEDS.filter((seed) => seed.format === format).map(({ text }) => text);
+  const marks = [...new Set(texts.flatMap((text) => text.match(/<[^<>\s]{2,30}>|\[[A-Z_/]+\]/g) ?? []))];
+  const wound = fc.record({
+    kind: fc.constantFrom("cut", "double", "put", "end"),
+    at: fc.double({ min: 0, max: 1, noNaN: true }),
+    length: fc.integer({ min: 1, max: 12 }),
+    text: fc.constantFrom(...SNIPPETS, ...marks),
+  });
+  return fc
+    .tuple(fc.array(fc.constantFrom(...texts), { minLength: 1, maxLength: 2 }), fc.array(wound, { maxLength: 4 }))
+    .map(([parts, wounds]) =>
+      wounds.reduce((text, { kind, at, length, text: put }) => {
+        const i = Math.floor(at * text.length);
+        if (kind === "cut") return text.slice(0, i) + text.slice(i + length);
+        if (kind === "double") return text.slice(0, i + length) + text.slice(i);
+        if (kind === "put") return text.slice(0, i) + put + text.slice(i);
+        return at < 0.2 ? text.slice(0, Math.ceil(text.length * (1 - at))) : text;
+      }, parts.join("\n")),
+    );
+}
+
+describe.each(FORMATS)("%s", (format) => {
+  const parser = parserOf(format);
+
+  it("reads any text alike in pieces, and loses no call", () => {
+    const options = fc.record({
+      strict: fc.boolean(),
+      finishReason: fc.constantFrom("stop" as const, "stop" as const, "length" as const),
+    });
+    fc.assert(
+      fc.property(
+        wounded(format),
+        options,
+        fc.array(fc.nat(20), { minLength: 1, maxLength: 5 }),
+        (text, given, sizes) => {
+          const whole = parser.parse(text, given);
+          const pieces: string[] = [];
+          for (let at = 0, i = 0; at < text.length; i++) {
+            const size = (sizes[i % sizes.length] as number) + 1;
+            pieces.push(text.slice(at, at + size));
+            at += size;
+          }
+          const { answer, deltas } = feed(parser, pieces, given);
+          expect(answer).toEqual(whole);
+          if (given.finishReason === "length") expect(answer.calls).toEqual([]);
+          else expect(joined(deltas)).toEqual(whole);
+          for (const call of answer.calls) {
+            expect(call.name).not.toBe("");
+            if (given.strict) expect(call.repaired).toBeUndefined();
+          }
+          if (SURE_SIGNS[format]?.test(text) && !REASONING.test(text)) {
+            expect(answer.calls.length + answer.errors.length).toBeGreaterThan(0);
+          }
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  });
+
+  it("leaves text without any mark as it is", () => {
+    const plain = fc
+      .string({ unit: "grapheme" })
+      .filter((text) => !/[<[{`]/.test(text) && !text.trimStart().startsWith("to="));
+    fc.assert(
+      fc.property(plain, (text) => {
+        expect(parser.parse(text)).toEqual({ content: text, reasoning: "", calls: [], errors: [] });
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
