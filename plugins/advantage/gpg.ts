@@ -20,7 +20,7 @@ export const gpg: AdvantageEstimator = {
   paper: "GPG, arXiv 2504.02546",
   needsGroups: true,
   metrics: { ...GROUP_METRICS, "advantage/gpg_scale": "α: scored rows over those whose score is not 0." },
-  departures: ["Rows without a score count neither above nor below in α."],
+  departures: ["Unscored rows count neither above nor below in α; scored rows without tokens count above, as in verl."],
   compute(input, _config, ctx) {
     const grouped = groupedOutcomes(input, ctx);
     const scored = grouped.scores.length - (input.unscored?.reduce((sum, missing) => sum + missing, 0) ?? 0);
