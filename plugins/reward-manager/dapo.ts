@@ -1,0 +1,89 @@
+import {
+  CONFIG,
+  inject,
+  LOGGER,
+  OPTIONS,
+  responseLengths,
+  SCORE_FUNCTIONS,
+  TOKENIZER,
+  VerlError,
+  type DataProto,
+  type Logger,
+  type PpoConfig,
+  type SampleReward,
+  type ScoreFunctions,
+  type Tokenizer,
+} from "verl";
+import { NaiveRewardManager } from "./naive.ts";
+
+export interface OverlongBuffer {
+  enable: boolean;
+  /** Tokens before the limit in which the punishment grows. */
+  len: number;
+  /** Punishment at the limit. */
+  penalty_factor: number;
+  /** Report it as a part of the reward. */
+  log: boolean;
+}
+
+export interface DapoOptions {
+  max_concurrent: number;
+  /** null: `actor_rollout_ref.rollout.response_length`. */
+  max_resp_len: number | null;
+  overlong_buffer_cfg: OverlongBuffer;
+}
+
+/**
+ * Naive scoring, and DAPO's soft overlong punishment: an answer of L tokens out of at most M loses
+ *
+ *     factor · min(max(L − (M − len), 0) / len, 1)
+ *
+ * Each answer has the part `acc`, its score before that, where the score function reports none: dynamic sampling compares it.
+ */
+export class DapoRewardManager extends NaiveRewardManager {
+  private readonly buffer: OverlongBuffer;
+  private readonly limit: number;
+
+  constructor(
+    @inject(TOKENIZER) tokenizer: Tokenizer,
+    @inject(SCORE_FUNCTIONS) functions: ScoreFunctions,
+    @inject(OPTIONS) options: DapoOptions,
+    @inject(LOGGER) log: Logger,
+    @inject(CONFIG) config: PpoConfig,
+  ) {
+    super(tokenizer, functions, options, log);
+    this.buffer = options.overlong_buffer_cfg;
+    this.limit = options.max_resp_len ?? config.actor_rollout_ref.rollout.response_length;
+    if (this.buffer.enable && this.buffer.len > this.limit) throw tooLong(this.buffer.len, this.limit);
+  }
+
+  override async score(
+    batch: DataProto,
+    options: { validate: boolean; signal?: AbortSignal },
+  ): Promise<SampleReward[]> {
+    const rewards = await super.score(batch, options);
+    const lengths = responseLengths(batch);
+    return rewards.map((reward, row) => ("unscored" in reward ? reward : this.punish(reward, lengths[row]!)));
+  }
+
+  private punish({ score, extra }: Extract<SampleReward, { score: number }>, length: number): SampleReward {
+    const { enable, len, penalty_factor, log } = this.buffer;
+    const parts = { acc: score, ...extra };
+    if (!enable) return { score, extra: parts };
+    const over = Math.min(Math.max(length - (this.limit - len), 0) / len, 1);
+    // Not −0, which would print as such.
+    const overlong_reward = over > 0 ? -over * penalty_factor : 0;
+    return {
+      score: score + overlong_reward,
+      extra: log ? { ...parts, overlong_reward, overlong: over > 0 } : parts,
+    };
+  }
+}
+
+function tooLong(len: number, limit: number): VerlError {
+  const path = "reward_model.reward_kwargs.overlong_buffer_cfg.len";
+  return new VerlError("VERL_OPTIONS_INVALID", `\`${path}\` is ${len}, more than the ${limit} tokens of an answer.`, {
+    location: { path },
+    hint: `Set it to at most ${limit}, or raise max_resp_len.`,
+  });
+}
