@@ -27,6 +27,12 @@ export interface ModelConfig {
 }
 
 const ARCHITECTURE = "LlamaForCausalLM";
+/** A value model starts from a language model, from another value model, or from a reward model. */
+const VALUE_ARCHITECTURES = ["LlamaForTokenClassification", "LlamaForSequenceClassification"];
+
+/** Name of the class that reads such a model's folder elsewhere. */
+export const architectureOf = ({ valueHead }: Pick<ModelConfig, "valueHead">): string =>
+  valueHead ? VALUE_ARCHITECTURES[0]! : ARCHITECTURE;
 
 /** Reads and checks the model config of a role: config.json with `override_config` laid over it. @throws VERL_MODEL_CONFIG */
 export async function loadModelConfig({ role, model }: RoleConfig): Promise<ModelConfig> {
@@ -70,11 +76,12 @@ export function parseModelConfig(
   };
 
   const [architecture = ARCHITECTURE] = (source["architectures"] ?? []) as unknown[];
-  if (architecture !== ARCHITECTURE) {
+  const known = valueHead ? [ARCHITECTURE, ...VALUE_ARCHITECTURES] : [ARCHITECTURE];
+  if (!known.includes(architecture as string)) {
     throw refusal(
       file,
       "architectures",
-      `names ${show(architecture)}, and the embedded engine has only ${ARCHITECTURE}`,
+      `names ${show(architecture)}, and the embedded engine has only ${known.join(", ")}`,
     );
   }
   only("hidden_act", "silu");

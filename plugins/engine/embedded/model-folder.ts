@@ -1,7 +1,7 @@
 import { copyFile, mkdir, open, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { NdArray, readSafetensors, safetensorsChunks, type WeightMap } from "verl";
-import type { ModelConfig } from "./model-config.ts";
+import { architectureOf, type ModelConfig } from "./model-config.ts";
 
 const WEIGHTS_FILE = "model.safetensors";
 /** Files that make a folder a usable model besides its config and weights. */
@@ -31,7 +31,13 @@ export async function saveModelFolder(
   from: string,
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
-  const json = { architectures: ["LlamaForCausalLM"], model_type: "llama", ...config.source, torch_dtype: "float32" };
+  const json = {
+    model_type: "llama",
+    ...config.source,
+    architectures: [architectureOf(config)],
+    ...(config.valueHead && { num_labels: 1 }),
+    torch_dtype: "float32",
+  };
   await writeFile(join(folder, "config.json"), `${JSON.stringify(json, null, 2)}\n`);
   const file = await open(join(folder, WEIGHTS_FILE), "w");
   try {
