@@ -26,7 +26,10 @@ export const algorithm = section("What is optimised.", {
   use_kl_in_reward: flag("Subtract a KL penalty from token-level rewards.", false),
   kl_penalty: text("Its estimator, a key of the `kl_penalty` registry.", "kl"),
   kl_ctrl: klCtrl,
-  use_pf_ppo: flag("Resample the batch by reward (preference-filtered PPO).", false),
+  use_pf_ppo: flag("Train on rows drawn by their reward (preference-filtered PPO).", false, {
+    "x-departure":
+      "Works with every advantage estimator, where verl knows it for `gae` alone; metrics and the rollout log tell of all answers.",
+  }),
   pf_ppo: section("Options of `use_pf_ppo`.", {
     reweight_method: choice("How rewards become sampling weights.", "pow", ["pow", "max_min", "max_random"]),
     weight_pow: number("Exponent of `pow`.", 2),

@@ -41,7 +41,9 @@ export const critic = section("The value model.", {
   shuffle: flag("Shuffle samples before they are cut into mini-batches.", "${actor_rollout_ref.actor.shuffle}"),
   data_loader_seed: integer("Seed of that shuffle.", 42, { minimum: 0 }),
   cliprange_value: number("Clip range of the value loss.", 0.5, { minimum: 0 }),
-  loss_agg_mode: text("How per-token losses become one number.", "${actor_rollout_ref.actor.loss_agg_mode}"),
+  loss_agg_mode: text("How per-token losses become one number.", "${actor_rollout_ref.actor.loss_agg_mode}", {
+    "x-departure": "Tokens and rows are counted over the whole optimizer step; verl counts those of each micro-batch.",
+  }),
   grad_clip: number("Global gradient norm is clipped to this.", 1, { exclusiveMinimum: 0 }),
   optim: optim({ lr: 1e-5, betas: [0.9, 0.999], warmupRatio: 0, scheduler: "constant" }),
   model: model({
