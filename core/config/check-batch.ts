@@ -2,6 +2,7 @@ import type { ErrorLocation } from "../errors/index.ts";
 import { divisors, statedMicroBatch } from "./batch-plan.ts";
 import type { Problem } from "./problem.ts";
 import type { PpoConfig, SftConfig } from "./schema/index.ts";
+import { usesCritic } from "./uses-critic.ts";
 
 type Locate = (path: string) => ErrorLocation;
 
@@ -24,13 +25,12 @@ export function checkBatch(config: PpoConfig, locate: Locate): Problem[] {
   }
   const actorPath = "actor_rollout_ref.actor";
   checkUpdates(policy.actor, actorPath);
-  const critical = critic.enable ?? config.algorithm.adv_estimator === "gae";
   const own = ["ppo_mini_batch_size", "ppo_micro_batch_size", "ppo_micro_batch_size_per_gpu"] as const;
   // A critic that only follows the actor has the actor's problems, told once.
   const follows =
     critic.ppo_mini_batch_size === policy.actor.ppo_mini_batch_size &&
     own.slice(1).every((key) => critic[key] === null);
-  if (critical && !follows) checkUpdates(critic, "critic");
+  if (usesCritic(config) && !follows) checkUpdates(critic, "critic");
   for (const [path, section] of [
     ["actor_rollout_ref.ref", policy.ref],
     ["actor_rollout_ref.rollout", policy.rollout],

@@ -2,6 +2,7 @@ import { batchPlan } from "./batch-plan.ts";
 import type { LoadedConfig } from "./load.ts";
 import { place } from "./problem.ts";
 import type { PpoConfig, SftConfig } from "./schema/index.ts";
+import { usesCritic } from "./uses-critic.ts";
 
 /** One derived number or fact, with how it comes about. */
 export interface Explanation {
@@ -82,7 +83,7 @@ function explainPpo(config: PpoConfig): Explanation[] {
     },
     {
       name: "critic",
-      value: (config.critic.enable ?? config.algorithm.adv_estimator === "gae") ? "yes" : "no",
+      value: usesCritic(config) ? "yes" : "no",
       because:
         config.critic.enable === null ? `algorithm.adv_estimator ${config.algorithm.adv_estimator}` : "critic.enable",
     },

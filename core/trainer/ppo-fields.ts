@@ -1,4 +1,5 @@
 import type { PpoConfig } from "../config/index.ts";
+import { usesCritic } from "../config/uses-critic.ts";
 import { DataProto } from "../batch/data-proto.ts";
 import { NdArray } from "../batch/nd-array.ts";
 import { VerlError } from "../errors/index.ts";
@@ -37,10 +38,6 @@ export const usesReference = ({ algorithm, actor_rollout_ref }: PpoConfig): bool
 /** True where the sampler's log-probs stand in for recomputed old ones. */
 export const bypassesOldLogProbs = ({ algorithm, actor_rollout_ref }: PpoConfig): boolean =>
   algorithm.rollout_correction.bypass_mode || actor_rollout_ref.actor.use_rollout_log_probs;
-
-/** `critic.enable`, or, where that is null, whether the advantage estimator reads values. */
-export const usesCritic = ({ critic, algorithm }: PpoConfig): boolean =>
-  critic.enable ?? registries.adv_estimator.resolve(algorithm.adv_estimator).requires?.includes("values") ?? false;
 
 /** Whether the advantage estimator compares answers with the greedy one to the same prompt, as ReMax does. */
 export const usesGreedyBaseline = ({ algorithm }: PpoConfig): boolean =>
