@@ -1,5 +1,7 @@
 import {
   emitCalls,
+  isWord,
+  letterFrom,
   looksLikeCall,
   MarkedToolParser,
   Markers,
@@ -13,6 +15,8 @@ import {
 } from "verl";
 
 const FENCE = "```";
+/** Letters of a code block's language. */
+const MAX_LANGUAGE = 16;
 const BOUNDARIES = new Markers(["\n{", "\n[", "; {", ";{", ', {"name"', ',{"name"', FENCE, "<|python_tag|>"]);
 const FIRST_KEYS = ["name", "function", "type", "id", "arguments", "parameters"].map((key) => `"${key}"`);
 
@@ -25,6 +29,7 @@ const FIRST_KEYS = ["name", "function", "type", "id", "arguments", "parameters"]
 export class JsonToolParser extends MarkedToolParser {
   protected readonly opens: readonly string[] = [FENCE, "{", "["];
   protected override readonly ends: readonly string[] = ["<|im_end|>", "<|eot_id|>", "<|endoftext|>", "</s>"];
+  protected override readonly guard = seesObject;
 
   protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
     const { source, out } = turn;
@@ -44,6 +49,16 @@ export class JsonToolParser extends MarkedToolParser {
     emitCalls(turn, from, calls, cut);
     return true;
   }
+}
+
+/** A brace that no key follows starts no call, nor does a bracket or a code block that no object follows. */
+function seesObject(mark: string, text: string, at: number): boolean | undefined {
+  let from = at;
+  if (mark === FENCE) while (from < at + MAX_LANGUAGE && isWord(text.charCodeAt(from))) from += 1;
+  else if (mark !== "{" && mark !== "[") return true;
+  const next = letterFrom(text, from);
+  if (next === undefined) return undefined;
+  return mark === "{" ? next === '"' : next === "{" || (mark === FENCE && next === "[");
 }
 
 /** Whether an object comes next, or a list of them, whose first key is one of a call. */

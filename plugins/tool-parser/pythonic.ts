@@ -1,4 +1,14 @@
-import { emitCalls, MarkedToolParser, Markers, TRUNCATED, type CallItem, type Scan, type Turn } from "verl";
+import {
+  emitCalls,
+  isWord,
+  letterFrom,
+  MarkedToolParser,
+  Markers,
+  TRUNCATED,
+  type CallItem,
+  type Scan,
+  type Turn,
+} from "verl";
 import { readPythonCall, seesPythonCall } from "./python-call.ts";
 
 const [START, END] = ["<|python_start|>", "<|python_end|>"] as const;
@@ -15,6 +25,7 @@ const isSeparator = (code: number): boolean => code === 44 || code === 59 || cod
 export class PythonicToolParser extends MarkedToolParser {
   protected readonly opens = [START, END, "["];
   protected override readonly ends = ["<|eom|>", "<|eot|>", "<|eom_id|>", "<|eot_id|>", "<|end_of_text|>"];
+  protected override readonly guard = seesName;
 
   protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
     const { source, out } = turn;
@@ -48,4 +59,11 @@ export class PythonicToolParser extends MarkedToolParser {
     else out.error(source.text.slice(from, source.at), (yield* source.atEnd()) ? TRUNCATED : "the tag holds no call");
     return true;
   }
+}
+
+/** A bracket that no name follows starts no call. */
+function seesName(mark: string, text: string, at: number): boolean | undefined {
+  if (mark !== "[") return true;
+  const next = letterFrom(text, at);
+  return next === undefined ? undefined : isWord(next.charCodeAt(0));
 }

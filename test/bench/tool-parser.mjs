@@ -62,10 +62,12 @@ const STARTS = {
   gpt_oss: '<|channel|>commentary to=functions.f<|message|>{"a":',
 };
 
+/** Processor time: other work on the machine counts for nothing. */
 function millisecondsOf(work) {
-  const start = performance.now();
+  const start = process.cpuUsage();
   work();
-  return performance.now() - start;
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / 1000;
 }
 
 /** Megabytes a second of ordinary answers, whole and in pieces of four letters; and the slowest of the hostile texts of 1 MB. */

@@ -15,4 +15,4 @@ export {
 } from "./read-calls.ts";
 export { NOT_JSON, readJson, type JsonRead } from "./read-json.ts";
 export { StreamingToolParser, type Turn } from "./streaming-parser.ts";
-export { isSpace, Markers, TextSource, type Scan } from "./text-source.ts";
+export { isSpace, letterFrom, Markers, TextSource, type MarkGuard, type Scan } from "./text-source.ts";

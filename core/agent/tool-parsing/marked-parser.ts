@@ -1,5 +1,5 @@
 import { StreamingToolParser, ScanStream, type Turn } from "./streaming-parser.ts";
-import { Markers, type Scan } from "./text-source.ts";
+import { Markers, type MarkGuard, type Scan } from "./text-source.ts";
 
 /** Opening and closing tag of reasoning. */
 type ReasoningTags = readonly [open: string, close: string];
@@ -20,6 +20,9 @@ export abstract class MarkedToolParser extends StreamingToolParser {
   protected readonly ends: readonly string[] = [];
   protected readonly reasoningTags: readonly ReasoningTags[] = THINK;
 
+  /** Which of the `opens` count at all, where that can be told from what follows. Default: each. */
+  protected readonly guard: MarkGuard | undefined = undefined;
+
   /**
    * Reads what `open` starts; the source stands right after it.
    * @param from Position of `open`, for the raw text of errors: `turn.source.text.slice(from, turn.source.at)`.
@@ -38,24 +41,24 @@ export abstract class MarkedToolParser extends StreamingToolParser {
   /** @param reasoned Closing tags of reasoning from here on are mere text. */
   private *readContent(turn: Turn, reasoned: boolean, inReasoning = false): Scan {
     const { source, out } = turn;
+    const markers = this.markersFor(inReasoning);
     for (;;) {
-      const hit = yield* source.until(this.markersFor(inReasoning), (text) => out.content(text));
+      const hit = yield* source.until(markers, (text) => out.content(text));
       if (hit === undefined) return;
       const from = source.at;
       source.at += hit.length;
-      const opened = this.reasoningTags.find(([open]) => open === hit);
-      if (opened) {
-        yield* this.readReasoning(opened[1], turn);
-        reasoned = true;
-      } else if (this.reasoningTags.some(([, close]) => close === hit)) {
-        if (reasoned) out.content(hit);
-        else out.retract();
-        reasoned = true;
-      } else if (this.ends.includes(hit)) {
-        yield* this.readEnd(turn, from);
-      } else if (!(yield* this.read(hit, turn, from))) {
+      if (this.opens.includes(hit)) {
+        if (yield* this.read(hit, turn, from)) continue;
         source.at = from + hit.length;
         out.content(hit);
+      } else if (this.ends.includes(hit)) {
+        yield* this.readEnd(turn, from);
+      } else {
+        const opened = this.reasoningTags.find(([open]) => open === hit);
+        if (opened) yield* this.readReasoning(opened[1], turn);
+        else if (reasoned) out.content(hit);
+        else out.retract();
+        reasoned = true;
       }
     }
   }
@@ -88,7 +91,8 @@ export abstract class MarkedToolParser extends StreamingToolParser {
   private markersFor(inReasoning: boolean): Markers {
     const tags = inReasoning ? [] : this.reasoningTags.flat();
     let markers = this.markers.get(inReasoning);
-    if (!markers) this.markers.set(inReasoning, (markers = new Markers([...this.opens, ...this.ends, ...tags])));
+    if (!markers)
+      this.markers.set(inReasoning, (markers = new Markers([...this.opens, ...this.ends, ...tags], this.guard)));
     return markers;
   }
 }

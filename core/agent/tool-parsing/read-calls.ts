@@ -1,5 +1,6 @@
 import { TRUNCATED, type FoundCall } from "./answer-writer.ts";
 import { NOT_AN_OBJECT, readArguments, readCallObject } from "./call-object.ts";
+import { isWord } from "./literal.ts";
 import { NOT_JSON, readJson } from "./read-json.ts";
 import type { Turn } from "./streaming-parser.ts";
 import { isSpace, type Markers, type Scan, type TextSource } from "./text-source.ts";
@@ -14,13 +15,12 @@ export interface CallItem {
 }
 
 const FENCE = "```";
-const isFenceWord = (code: number): boolean => (code >= 97 && code <= 122) || code === 95;
 const isSeparator = (code: number): boolean => isSpace(code) || code === 44 || code === 59;
 
 /** Reads the opening line of a code block. */
 export function* takeFence(source: TextSource): Scan<boolean> {
   if (!(yield* source.take(FENCE))) return false;
-  yield* source.takeWhile(isFenceWord);
+  yield* source.takeWhile(isWord);
   yield* source.skipSpace();
   return true;
 }

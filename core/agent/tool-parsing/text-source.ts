@@ -6,19 +6,46 @@ const WAKE_PART = 32;
 /** Characters that have been read are let go beyond this. */
 const KEPT = 256;
 
+/** White space that a guard looks past at most. */
+const MAX_SPACE = 64;
+
+/**
+ * Decides whether a mark counts by what stands after it, from `at` on, so that a letter like `{` need not be read as a mark each time
+ * it occurs. Undefined: the text so far does not say.
+ */
+export type MarkGuard = (mark: string, text: string, at: number) => boolean | undefined;
+
 /** Marks to look for, in one pass over the text whatever their number. */
 export class Markers {
   readonly words: readonly string[];
   /** 1 at the code of each first letter; the last place stands for all letters beyond ASCII. */
   private readonly first = new Uint8Array(129);
 
-  constructor(words: readonly string[]) {
+  constructor(
+    words: readonly string[],
+    private readonly guard?: MarkGuard,
+  ) {
     this.words = [...new Set(words)].sort((a, b) => b.length - a.length);
     for (const word of this.words) this.first[Math.min(word.charCodeAt(0), 128)] = 1;
   }
 
   mayStart(code: number): boolean {
     return this.first[code < 128 ? code : 128] === 1;
+  }
+
+  /** The mark at a place: undefined when there is none, null when the text so far does not say. */
+  at(text: string, place: number, ended: boolean): string | undefined | null {
+    const rest = text.length - place;
+    for (const word of this.words) {
+      if (rest < word.length) {
+        if (!ended && word.startsWith(text.slice(place))) return null;
+      } else if (text.startsWith(word, place)) {
+        const counts = this.guard === undefined || this.guard(word, text, place + word.length);
+        if (counts === undefined && !ended) return null;
+        if (counts) return word;
+      }
+    }
+    return undefined;
   }
 }
 
@@ -66,31 +93,37 @@ export class TextSource {
 
   /** The next letter; empty at the end. */
   *peek(): Scan<string> {
-    return (yield* this.atEnd()) ? "" : (this.text[this.at] as string);
+    while (this.at >= this.text.length) if (!(yield* this.more())) return "";
+    return this.text[this.at] as string;
   }
 
   /** Whether `word` comes next. */
   *sees(word: string): Scan<boolean> {
-    for (;;) {
-      const length = Math.min(word.length, this.text.length - this.at);
-      this.steps += 1;
-      if (!this.text.startsWith(word.slice(0, length), this.at)) return false;
-      if (length === word.length) return true;
-      if (!(yield* this.more())) return false;
-    }
+    let hit: boolean | undefined;
+    while ((hit = this.matches(word)) === undefined) yield* this.more();
+    return hit;
   }
 
   /** The first of `words` that comes next. */
   *seesAny(words: readonly string[]): Scan<string | undefined> {
-    for (const word of words) if (yield* this.sees(word)) return word;
+    for (const word of words) {
+      let hit: boolean | undefined;
+      while ((hit = this.matches(word)) === undefined) yield* this.more();
+      if (hit) return word;
+    }
     return undefined;
   }
 
   /** Reads the first of `words` that comes next. */
   *take(...words: readonly string[]): Scan<string | undefined> {
-    const word = yield* this.seesAny(words);
-    this.at += word?.length ?? 0;
-    return word;
+    for (const word of words) {
+      let hit: boolean | undefined;
+      while ((hit = this.matches(word)) === undefined) yield* this.more();
+      if (!hit) continue;
+      this.at += word.length;
+      return word;
+    }
+    return undefined;
   }
 
   /** Reads letters as long as `belongs` says so. */
@@ -104,7 +137,11 @@ export class TextSource {
   }
 
   *skipSpace(): Scan<void> {
-    yield* this.takeWhile(isSpace);
+    const from = this.at;
+    do {
+      while (this.at < this.text.length && isSpace(this.text.charCodeAt(this.at))) this.at += 1;
+    } while (this.at === this.text.length && (yield* this.more()));
+    this.steps += this.at - from + 1;
   }
 
   /**
@@ -121,16 +158,11 @@ export class TextSource {
       let open = false;
       for (; i < text.length; i++) {
         if (!markers.mayStart(text.charCodeAt(i))) continue;
-        const rest = text.length - i;
         this.steps += markers.words.length;
-        for (const word of markers.words) {
-          if (rest >= word.length ? text.startsWith(word, i) : !this.ended && word.startsWith(text.slice(i))) {
-            hit = word;
-            open = rest < word.length;
-            break;
-          }
-        }
-        if (hit !== undefined) break;
+        const found = markers.at(text, i, this.ended);
+        open = found === null;
+        hit = found ?? undefined;
+        if (found !== undefined) break;
       }
       this.steps += i - this.at;
       this.at = i;
@@ -139,9 +171,17 @@ export class TextSource {
         this.release();
         from = this.at;
       }
-      if (hit !== undefined && !open) return hit;
-      if (!(yield* this.more()) && i === text.length) return undefined;
+      if (hit !== undefined) return hit;
+      if (!(yield* this.more()) && !open) return undefined;
     }
+  }
+
+  /** Undefined: the text so far does not say. */
+  private matches(word: string): boolean | undefined {
+    this.steps += 1;
+    const rest = this.text.length - this.at;
+    if (rest >= word.length) return this.text.startsWith(word, this.at);
+    return !this.ended && word.startsWith(this.text.slice(this.at)) ? undefined : false;
   }
 
   private release(): void {
@@ -158,3 +198,9 @@ export class TextSource {
 
 /** True for the code of a blank, a tab or a line break. */
 export const isSpace = (code: number): boolean => code === 32 || (code >= 9 && code <= 13);
+
+/** The first letter from `at` on that is no white space; empty when there is much of it, undefined when the text ends before. */
+export function letterFrom(text: string, at: number): string | undefined {
+  for (let i = at; i < at + MAX_SPACE; i++) if (!isSpace(text.charCodeAt(i))) return text[i];
+  return "";
+}
