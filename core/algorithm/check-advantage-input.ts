@@ -2,8 +2,15 @@ import { describe, sameShape } from "../batch/nd-array.ts";
 import { VerlError } from "../errors/verl-error.ts";
 import type { AdvantageInput } from "./advantage-estimator.ts";
 
-/** @throws VERL_ALGORITHM_SHAPE when rewards, mask and uid are not of one size. */
-export function checkAdvantageInput({ token_level_rewards, response_mask, uid }: AdvantageInput): void {
+/** @throws VERL_ALGORITHM_SHAPE when rewards, mask and uid are not of one size; VERL_FIELD_MISSING without one of them. */
+export function checkAdvantageInput(input: AdvantageInput): void {
+  const { token_level_rewards, response_mask, uid } = input;
+  const missing = ["token_level_rewards", "response_mask", "uid"].find((field) => input[field] === undefined);
+  if (missing !== undefined) {
+    throw new VerlError("VERL_FIELD_MISSING", `An advantage estimator was called without \`${missing}\`.`, {
+      hint: "Every estimator takes token_level_rewards, response_mask and uid.",
+    });
+  }
   if (response_mask.shape.length !== 2 || !sameShape(token_level_rewards.shape, response_mask.shape)) {
     throw new VerlError(
       "VERL_ALGORITHM_SHAPE",
