@@ -72,12 +72,12 @@ function* seesCall(source: TextSource): Scan<boolean> {
   return seen;
 }
 
-/** A broken object is a call if it says as much. */
+/** Also true of what is none but says that it should be: it is then an error. */
 function isCall({ found, value, from, to }: CallItem, { source, out }: Turn): boolean {
-  if (value !== undefined) return looksLikeCall(value) || ("name" in found && out.knows(found.name));
+  if (looksLikeCall(value) || ("name" in found && out.knows(found.name))) return true;
   const text = source.text.slice(from, to);
   const cut = "reason" in found && found.reason === TRUNCATED;
-  return /"(?:name|function)"/.test(text) && (cut || /"(?:arguments|parameters)"/.test(text));
+  return "reason" in found && /"(?:name|function)"/.test(text) && (cut || /"(?:arguments|parameters)"/.test(text));
 }
 
 function* closeFence(source: TextSource): Scan {

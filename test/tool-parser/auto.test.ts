@@ -1,11 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Tokenizer } from "../../core/data/index.ts";
 import { createRunContainer, loadPlugins, TOKENIZER } from "../../core/registry/index.ts";
 import { toolFormatOf } from "../../plugins/tool-parser/auto.ts";
 
 const parserFor = async (chatTemplate: string | undefined) => {
   await loadPlugins([]);
-  return createRunContainer({ [TOKENIZER]: { chatTemplate } as Tokenizer }).create("tool_parser", "auto");
+  return createRunContainer({ [TOKENIZER]: { chatTemplate } }).create("tool_parser", "auto");
 };
 
 describe("the format of a chat template", () => {

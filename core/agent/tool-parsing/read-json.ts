@@ -18,6 +18,8 @@ export const NOT_JSON = "the call is not valid JSON";
 
 /** Longer broken values are not repaired. */
 const MAX_REPAIR = 1 << 16;
+/** After so many values of an answer that are beyond repair, no more is tried. */
+const MAX_FAILED = 256;
 /** Boundaries in a broken value that may stand in a string of it. */
 const MAX_PASSED = 4;
 
@@ -68,7 +70,7 @@ function* repairJson(source: TextSource, boundaries: Markers, endsEarly: boolean
       truncated = boundary === undefined && endsEarly;
     }
     const body = source.text.slice(start, source.at);
-    if (body.length > MAX_REPAIR) break;
+    if (body.length > MAX_REPAIR || source.failedRepairs >= MAX_FAILED) break;
     source.steps += body.length;
     const read = readLiteral(body, 0, { closeAtEnd: boundary !== undefined });
     if (read.ok) {
@@ -80,5 +82,6 @@ function* repairJson(source: TextSource, boundaries: Markers, endsEarly: boolean
     source.at += boundary.length;
   }
   source.at = first;
+  source.failedRepairs += 1;
   return { ok: false, reason: truncated ? TRUNCATED : NOT_JSON };
 }

@@ -60,6 +60,8 @@ export class TextSource {
   at = 0;
   /** Letters looked at so far; tests hold it against the length. */
   steps = 0;
+  /** Broken values that could not be repaired. */
+  failedRepairs = 0;
   private waiting = "";
   private ended = false;
 
