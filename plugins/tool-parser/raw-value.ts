@@ -20,7 +20,7 @@ export interface RawValue {
 }
 
 /** Starts of calls in a value without an end; more are not looked through. */
-const MAX_PASSED = 8;
+const MAX_PASSED = 6;
 
 /**
  * Reads a value to its end and past the closing tag. A value that quotes whole calls keeps them.
