@@ -1,9 +1,13 @@
-import type { DataProto } from "../batch/data-proto.ts";
+import { DataProto } from "../batch/data-proto.ts";
+import { NdArray } from "../batch/nd-array.ts";
 import type { TokenLoss, TrainingEngine } from "../engine/training-engine.ts";
-import { VerlError } from "../errors/index.ts";
+import { isVerlError, VerlError } from "../errors/index.ts";
 import type { Rng } from "../tensor/rng.ts";
 import type { PreparedMiniBatch } from "./loss-preparation.ts";
 import { cutMicroBatches, type MicroBatchSize } from "./micro-batches.ts";
+
+/** Number of each row in the batch that a step trains on. It goes where the row goes, so that an error can name it. */
+export const ROW_FIELD = "row_of_step";
 
 export interface UpdatePlan {
   /** Rows of one optimizer step. */
@@ -33,7 +37,13 @@ export async function trainOnBatch(
 ): Promise<Record<string, number>> {
   const updates: Record<string, number>[] = [];
   let skippedSteps = 0;
-  for (const rows of batch.makeIterator(plan.miniBatchRows, { epochs: plan.epochs, shuffle: plan.shuffle })) {
+  const numbers = new NdArray(
+    "int32",
+    [batch.length],
+    Int32Array.from({ length: batch.length }, (_, row) => row),
+  );
+  const numbered = batch.union(DataProto.fromSingleDict({ [ROW_FIELD]: numbers }));
+  for (const rows of numbered.makeIterator(plan.miniBatchRows, { epochs: plan.epochs, shuffle: plan.shuffle })) {
     const { batch: miniBatch, metrics: ofStep } = prepare ? await prepare(rows) : { batch: rows, metrics: {} };
     const metrics = { ...ofStep, ...(await accumulate(engine, miniBatch, makeLoss(miniBatch), plan, prefix)) };
     const { gradNorm, lr, skipped } = await engine.optimStep();
@@ -53,7 +63,7 @@ async function accumulate(
 ): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const micro of cutMicroBatches(miniBatch, plan.microBatch).batches) {
-    const share = await engine.forwardBackward(micro, loss, { temperature: plan.temperature });
+    const share = await backward(engine, micro, loss, plan.temperature);
     for (const [name, value] of Object.entries({ ...share.metrics, [`${prefix}/loss`]: share.loss })) {
       sums[name] = (sums[name] ?? 0) + value;
     }
@@ -69,6 +79,24 @@ function averages(updates: readonly Record<string, number>[]): Record<string, nu
     sums.set(name, { total: sum.total + value, count: sum.count + 1 });
   }
   return Object.fromEntries([...sums].map(([name, { total, count }]) => [name, total / count]));
+}
+
+/** An engine's error counts the rows of the micro-batch that it was given; people count those of the step. */
+async function backward(
+  engine: TrainingEngine,
+  micro: DataProto,
+  loss: TokenLoss,
+  temperature: number,
+): ReturnType<TrainingEngine["forwardBackward"]> {
+  try {
+    return await engine.forwardBackward(micro, loss, { temperature });
+  } catch (error) {
+    if (!isVerlError(error) || typeof error.details?.["row"] !== "number") throw error;
+    const row = micro.tensor(ROW_FIELD, "int32").data[error.details["row"]]!;
+    const { code, message, hint, location, details } = error;
+    const more = row === error.details["row"] ? "" : ` That is row ${row} of the step.`;
+    throw new VerlError(code, message + more, { hint, location, cause: error, details: { ...details, row } });
+  }
 }
 
 function notFinite(sums: Readonly<Record<string, number>>, prefix: string): VerlError {

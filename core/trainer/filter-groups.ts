@@ -83,8 +83,11 @@ export function pickParts(parts: RewardColumns["parts"], rows: ArrayLike<number>
 
 function describe({ sampled, all_0, all_1, all_same, unscored }: GroupCounts): string {
   const share = (count: number): string => `${((100 * count) / sampled).toFixed(1)} %`;
-  const others = `all alike otherwise ${share(all_same)}, without scores ${share(unscored)}`;
-  return `of ${sampled} sampled: all 0 ${share(all_0)}, all 1 ${share(all_1)}, ${others}`;
+  const others = [
+    all_same > 0 ? `, all alike otherwise ${share(all_same)}` : "",
+    unscored > 0 ? `, without scores ${share(unscored)}` : "",
+  ];
+  return `of ${sampled} sampled: all 0 ${share(all_0)}, all 1 ${share(all_1)}${others.join("")}`;
 }
 
 function exhausted(step: number, batches: number, wanted: number, counts: GroupCounts): VerlError {

@@ -122,11 +122,16 @@ it.each(["grpo", "gae", "reinforce_plus_plus"])(
 
 it("stops at a loss that is not finite, says where, and goes on from the last checkpoint when that is mended", async () => {
   const folder = runFolder();
-  const overrides = ["algorithm.adv_estimator=test-broken", "trainer.save_freq=1", "trainer.total_training_steps=4"];
+  const overrides = [
+    "algorithm.adv_estimator=test-broken",
+    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2",
+    "trainer.save_freq=1",
+    "trainer.total_training_steps=4",
+  ];
   [calls, broken] = [0, 3];
   expect(await refusal(overrides, folder)).toMatchObject({
     code: "VERL_ENGINE_NOT_FINITE",
-    message: expect.stringContaining(`"advantages" is Infinity at row 2, token 1`),
+    message: expect.stringContaining(`"advantages" is Infinity at row 0, token 1. That is row 2 of the step.`),
     details: { tensor: "advantages", row: 2, token: 1 },
   });
   expect(existsSync(`${folder}/run/global_step_3`)).toBe(false);

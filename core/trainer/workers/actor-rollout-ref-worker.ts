@@ -12,7 +12,7 @@ import { ROLE_CONFIG, ROLLOUT, type Logger, type MetricsSink, type RunContainer 
 import { createRng, type Rng } from "../../tensor/rng.ts";
 import { actorLoss, actorLossFields, type ActorLossParts } from "../actor-loss.ts";
 import { actorLossParts } from "../actor-loss-parts.ts";
-import { trainOnBatch, type UpdatePlan } from "../actor-update.ts";
+import { ROW_FIELD, trainOnBatch, type UpdatePlan } from "../actor-update.ts";
 import { forwardInParts, type EngineOutput } from "../forward-in-parts.ts";
 import { lossPreparation } from "../loss-preparation.ts";
 import { microBatchSize } from "../micro-batches.ts";
@@ -112,7 +112,7 @@ export class ActorRolloutRefWorker extends ModelWorker {
     });
     const { loss_scale_factor } = this.options.config.actor_rollout_ref.actor;
     const makeLoss = (miniBatch: DataProto) => {
-      const prepared = [...miniBatch.batch.keys()].filter((field) => !rows.batch.has(field));
+      const prepared = [...miniBatch.batch.keys()].filter((field) => field !== ROW_FIELD && !rows.batch.has(field));
       const denominators = countDenominators(miniBatch.tensor("response_mask"), loss_scale_factor);
       return actorLoss(parts, [...fields, ...prepared], denominators);
     };
