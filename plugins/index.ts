@@ -8,6 +8,7 @@ import { klPenalties } from "./kl/index.ts";
 import { lossAggs } from "./loss-agg/index.ts";
 import { policyLosses } from "./policy-loss/index.ts";
 import { rewardManagers } from "./reward-manager/index.ts";
+import { rewardScores } from "./reward-score/index.ts";
 import { rollouts } from "./rollout/index.ts";
 import { tensorBackends } from "./tensor-backend/index.ts";
 import { toolParsers } from "./tool-parser/index.ts";
@@ -28,6 +29,7 @@ export default definePlugin({
     ...lossAggs,
     ...policyLosses,
     ...rewardManagers,
+    ...rewardScores,
     ...rollouts,
     ...tensorBackends,
     ...toolParsers,

@@ -39,7 +39,12 @@ export const KINDS = {
     selectedBy: "reward_model.reward_manager",
     optionsAt: "reward_model.reward_kwargs",
   },
-  reward_score: { title: "score function", members: ["score"] },
+  reward_score: {
+    title: "score function",
+    members: ["score"],
+    optionsAt: "custom_reward_function.reward_kwargs",
+    sharedOptions: true,
+  },
   tool_parser: { title: "tool parser", members: ["create"], selectedBy: "actor_rollout_ref.rollout.multi_turn.format" },
   tool: { title: "tool", members: ["create"] },
   interaction: { title: "interaction", members: ["create"] },

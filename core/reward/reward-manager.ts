@@ -37,9 +37,11 @@ export type ScoreResult = number | boolean | ({ score: number } & Record<string,
 /** Scores one sample. */
 export type ScoreFunction = (input: ScoreInput) => ScoreResult | Promise<ScoreResult>;
 
-/** A score function for the rows of one `data_source`, which is its key. */
+/** A score function for the rows whose `data_source` is its key or one of its aliases. Its options are named arguments of each call. */
 export interface RewardScore extends EntryMeta {
   readonly score: ScoreFunction;
+  /** It also scores rows whose `data_source` starts with one of these, unless that is a key or an alias. */
+  readonly dataSourcePrefixes?: readonly string[];
 }
 
 declare module "../registry/entry.ts" {

@@ -4,15 +4,17 @@ import { pathToFileURL } from "node:url";
 import { isVerlError, VerlError, type ErrorLocation } from "../errors/index.ts";
 import { importSource } from "../registry/import-source.ts";
 import { nearest } from "../registry/nearest.ts";
+import { resolveOptions } from "../registry/options.ts";
 import { registries } from "../registry/registries.ts";
 import type { ScoreFunction } from "./reward-manager.ts";
 
 /** The `custom_reward_function` section of the config. */
 export interface CustomRewardFunction {
-  /** A .ts or .js file; null: the function registered for each row's `data_source`. */
+  /** A .ts or .js file; null: a registered function. */
   path: string | null;
+  /** What the file exports. Without a file, the key of the function for all rows; `compute_score`: each row's `data_source` chooses. */
   name: string;
-  /** Further named arguments of each call; they win over the call's own. */
+  /** Further named arguments of each call; they win over the call's own. For a registered function, its options. */
   reward_kwargs: Readonly<Record<string, unknown>>;
 }
 
@@ -25,24 +27,31 @@ export interface ScoreFunctions {
 /** Token of the run's `ScoreFunctions`. */
 export const SCORE_FUNCTIONS: unique symbol = Symbol.for("verl.token.SCORE_FUNCTIONS");
 
+/** The name that chooses nothing: the export of a file in verl, and the default. */
+const BY_DATA_SOURCE = "compute_score";
+
 /**
- * Loads `custom_reward_function`, or, without a path, looks functions up in the `reward_score` registry by data source.
+ * Loads `custom_reward_function`; without a path, functions come from the `reward_score` registry, by `name` or by data source.
  * @param baseDir folder from which a relative path starts.
- * @throws VerlError VERL_REWARD_FUNCTION_FILE, VERL_REWARD_FUNCTION_EXPORT
+ * @throws VerlError VERL_REWARD_FUNCTION_FILE, VERL_REWARD_FUNCTION_EXPORT, VERL_REGISTRY_KEY_UNKNOWN, VERL_OPTIONS_INVALID
  */
 export async function loadScoreFunctions(config: CustomRewardFunction, baseDir: string): Promise<ScoreFunctions> {
   const { path, name, reward_kwargs: kwargs } = config;
-  const custom = path === null ? undefined : await loadFunction(resolve(baseDir, path), name);
-  const withKwargs = (score: ScoreFunction): ScoreFunction => {
-    if (Object.keys(kwargs).length === 0) return score;
-    return (input) => score({ ...input, ...kwargs });
-  };
+  if (path !== null) {
+    const custom = withKwargs(await loadFunction(resolve(baseDir, path), name), kwargs);
+    return { get: () => custom };
+  }
+  if (name !== BY_DATA_SOURCE) {
+    const { key } = registries.reward_score.find(name, { path: "custom_reward_function.name" });
+    const named = registered(key, kwargs);
+    return { get: () => named };
+  }
   const known = new Map<string, ScoreFunction>();
   return {
     get(dataSource) {
       let score = known.get(dataSource);
       if (score === undefined) {
-        score = withKwargs(custom ?? registered(dataSource));
+        score = registered(keyFor(dataSource), kwargs);
         known.set(dataSource, score);
       }
       return score;
@@ -50,16 +59,35 @@ export async function loadScoreFunctions(config: CustomRewardFunction, baseDir: 
   };
 }
 
-function registered(dataSource: string): ScoreFunction {
-  const entry = registries.reward_score.get(dataSource);
-  if (entry !== undefined) return entry.score;
-  const keys = registries.reward_score.keys();
+type Kwargs = CustomRewardFunction["reward_kwargs"];
+
+function withKwargs(score: ScoreFunction, kwargs: Kwargs): ScoreFunction {
+  return Object.keys(kwargs).length === 0 ? score : (input) => score({ ...input, ...kwargs });
+}
+
+/** The function under a key, with its options checked and their defaults filled in, where it says which it has. */
+function registered(key: string, kwargs: Kwargs): ScoreFunction {
+  const { score, optionsSchema } = registries.reward_score.resolve(key);
+  return withKwargs(score, optionsSchema === undefined ? kwargs : resolveOptions("reward_score", key, kwargs));
+}
+
+/** The function for a data source: its key, an alias, or the longest prefix that it starts with. */
+function keyFor(dataSource: string): string {
+  const { reward_score: registry } = registries;
+  if (registry.has(dataSource)) return registry.find(dataSource).key;
+  const [best] = registry
+    .entries()
+    .flatMap(([key, { dataSourcePrefixes = [] }]) => dataSourcePrefixes.map((prefix) => ({ key, prefix })))
+    .filter(({ prefix }) => dataSource.startsWith(prefix))
+    .sort((a, b) => b.prefix.length - a.prefix.length);
+  if (best !== undefined) return best.key;
+  const keys = registry.keys();
   throw new VerlError(
     "VERL_REWARD_NO_FUNCTION",
     `No score function is known for rows with data_source "${dataSource}".`,
     {
       location: { path: "custom_reward_function.path" },
-      hint: `Set custom_reward_function.path to a file that exports one. Registered are: ${keys.join(", ") || "none"}.`,
+      hint: `Set custom_reward_function.path to a file that exports one, or custom_reward_function.name to one that is registered: ${keys.join(", ") || "none is"}.`,
       details: { dataSource, registered: keys },
     },
   );

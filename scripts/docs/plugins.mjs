@@ -25,7 +25,7 @@ export function pluginsPage(kinds, provides) {
 
 function kindSection(kind, { title, selectedBy, optionsAt }, items) {
   const places = [selectedBy && `Chosen by ${code(selectedBy)}`, optionsAt && `options under ${code(optionsAt)}`];
-  const sentence = places.filter(Boolean).join("; ");
+  const sentence = places.filter(Boolean).join("; ").replace(/^o/, "O");
   const summary = items.map(({ key, entry }) => [keyAndAliases(key, entry), entry.description, entry.paper ?? ""]);
   return [
     `## ${code(kind)}: ${title}`,

@@ -14,7 +14,12 @@ export const rewardModel = section("How answers are scored.", {
 });
 
 export const customRewardFunction = section("A score function of your own.", {
-  path: text("A .ts or .js file; null: the score function registered for the row's `data_source`.", null),
-  name: text("Name of the exported function.", "compute_score"),
-  reward_kwargs: freeMap("Further named arguments of each call; they win over the call's own."),
+  path: text("A .ts or .js file; null: a registered score function.", null),
+  name: text(
+    "Name of the exported function. Without a file: key of the `reward_score` registry; `compute_score`: the row's `data_source` chooses.",
+    "compute_score",
+  ),
+  reward_kwargs: freeMap(
+    "Further named arguments of each call; they win over the call's own. For a registered function, its options.",
+  ),
 });

@@ -1,0 +1,103 @@
+import type { RewardScore } from "verl";
+import { bracesFrom, lastBoxed } from "./shared/boxed.ts";
+import { symbolicEqualityOnce } from "./shared/compute-engine.ts";
+import { EXACT, equivalent } from "./shared/equivalent.ts";
+import { grade } from "./shared/grade.ts";
+import { MODE_OPTION, truthText, type Extraction, type Mode, type Scored } from "./shared/scored.ts";
+import { afterLast } from "./shared/text.ts";
+
+interface Options {
+  mode?: Mode;
+  percent?: boolean;
+}
+
+/** A percentage is rarely an exact fraction. */
+const PERCENT = { relative: 1e-9, percent: true };
+
+/** PRIME's grader of mathematics: normalised texts, then intervals, tuples, matrices, numbers and formulas by value. */
+export const primeMath: RewardScore = {
+  description:
+    "The answer found by its marks or its box, against the ground truth by value: numbers, intervals, tuples, matrices, formulas; 1 or 0.",
+  paper: "PRIME, arXiv 2502.01456; PRM800K's grader, arXiv 2305.20050",
+  aliases: [
+    "numina_aops_forum",
+    "numina_synthetic_math",
+    "numina_amc_aime",
+    "numina_synthetic_amc",
+    "numina_cn_k12",
+    "numina_olympiads",
+  ],
+  optionsSchema: {
+    type: "object",
+    additionalProperties: false,
+    properties: {
+      mode: MODE_OPTION,
+      percent: {
+        type: "boolean",
+        default: false,
+        description: "In strict mode, take a hundredth and a hundred times the number too, as `verl` mode always does.",
+      },
+    },
+  },
+  departures: [
+    "A parser of its own compares formulas, as exact fractions or at fixed points, where verl calls sympy; `@cortex-js/compute-engine`, if installed, is asked about what it does not understand.",
+    "In strict mode the last box or the text after `answer is` or `answer:` is the answer, numbers are compared exactly, and fractions need not be in the same terms.",
+  ],
+  async score({ solution_str, ground_truth, ...options }): Promise<Scored> {
+    const { mode = "verl", percent = false } = options as Options;
+    const truth = truthText(ground_truth);
+    const found = mode === "verl" ? verlAnswer(solution_str) : strictAnswer(solution_str);
+    if (found.answer === null)
+      return { score: 0, acc: false, extracted: null, extracted_by: null, matched_rule: found.reason };
+    const symbolic = await symbolicEqualityOnce();
+    const { answer, by } = found;
+    const rule =
+      mode === "verl"
+        ? grade(answer, truth, { lenient: true, symbolic })
+        : equivalent(answer, truth, percent ? PERCENT : EXACT, symbolic);
+    const acc = rule !== undefined;
+    return { score: acc ? 1 : 0, acc, extracted: answer, extracted_by: by, matched_rule: rule ?? "different" };
+  },
+};
+
+const AFTER = ["answer:", "answer is", "answers are"];
+const BEFORE = ["is answer", "is the answer", "are answers", "are the answers"];
+const LAST = ["be ", "is ", "are ", "=", ": ", "get ", "be\n", "is\n", "are\n", ":\n", "get\n"];
+
+/** verl's chain of marks, each cutting what the one before left. It always ends with some text. */
+function verlAnswer(text: string): Extraction {
+  let answer = text;
+  let by = "whole_text";
+  for (const mark of AFTER) {
+    const rest = afterLast(answer, mark);
+    if (rest !== undefined) [answer, by] = [rest.trim(), "answer_mark"];
+  }
+  for (const mark of BEFORE) {
+    const at = answer.toLowerCase().lastIndexOf(mark);
+    if (at >= 0) [answer, by] = [answer.slice(0, at).trim(), "answer_mark"];
+  }
+  const boxed = answer.lastIndexOf("\\boxed");
+  const start = boxed >= 0 ? boxed : answer.lastIndexOf("\\fbox");
+  const braces = start < 0 ? undefined : bracesFrom(answer, start);
+  const inner = braces === undefined ? "" : answer.slice(braces.open + 1, braces.close).trim();
+  if (inner !== "") [answer, by] = [inner, "boxed"];
+  const stop = answer.lastIndexOf(". ");
+  if (stop >= 0) answer = answer.slice(0, stop).trim();
+  for (const mark of LAST) {
+    const rest = afterLast(answer, mark);
+    if (rest !== undefined) [answer, by] = [rest.trim(), by === "boxed" ? by : "last_mark"];
+  }
+  return { answer, by };
+}
+
+function strictAnswer(text: string): Extraction {
+  const boxed = lastBoxed(text);
+  if (boxed.answer !== null || boxed.reason !== "no_box") return boxed;
+  for (const mark of ["answer is", "answer:"]) {
+    const rest = afterLast(text, mark);
+    if (rest === undefined) continue;
+    const [line] = rest.trimStart().split("\n", 1);
+    return { answer: line!.replace(/^: ?/, "").trim(), by: "answer_mark" };
+  }
+  return { answer: null, reason: "no_box" };
+}
