@@ -166,7 +166,7 @@ describe("sandbox_fusion", () => {
     const { url, sent } = await service(() => finished("3"));
     const options = { sandbox_fusion_url: url };
     await scored(sandboxFusion, PROGRAM, { inputs: ["1\n2"], outputs: ["3"], fn_name: "add" }, options);
-    expect(sent[0]!.code).toContain("_target = add\n");
+    expect(sent[0]!.code).toContain("(add if _method is None else _method)(*_arguments)");
     await scored(sandboxFusion, "```\nx = 1\n```", { assert_case: ["assert x == 1"] }, options);
     expect(sent[1]!.code).toBe("\nx = 1\n\nassert x == 1");
     await expect(

@@ -36,7 +36,7 @@ export function readTestCases(truth: unknown): TestCases {
   if (!Array.isArray(inputs) || !Array.isArray(outputs) || inputs.length === 0 || inputs.length !== outputs.length)
     throw new TypeError("the ground truth has no `inputs` and `outputs` of one length");
   const fnName = given?.["fn_name"] ?? undefined;
-  if (fnName !== undefined && (typeof fnName !== "string" || !/^[A-Za-z_][A-Za-z0-9_.]{0,200}$/.test(fnName)))
+  if (fnName !== undefined && (typeof fnName !== "string" || !/^[A-Za-z_][A-Za-z0-9_]{0,200}$/.test(fnName)))
     throw new TypeError("the ground truth's `fn_name` is no name of a function");
   const cases = inputs.map((input: unknown, i): TestCase => {
     const output: unknown = outputs[i];
@@ -52,23 +52,22 @@ export function readTestCases(truth: unknown): TestCases {
 
 const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** The program for one case. A called function's result is printed as JSON where it is a list, an object, a truth value or nothing. */
+/**
+ * The program for one case. A called function is a method of `Solution` or stands alone; its result is printed as JSON where it is a
+ * list, an object, a truth value or nothing.
+ */
 export function programFor(code: string, { assertion }: TestCase, fnName?: string): string {
   const checked = assertion === undefined ? code : `${code}\n${assertion}`;
   if (fnName === undefined) return checked;
   return `${checked}
 
-if True:
-    import json as _json, sys as _sys
-    _args = [_json.loads(_line) for _line in _sys.stdin.read().split("\\n") if _line.strip()]
-    try:
-        _target = ${fnName}
-    except NameError:
-        _target = Solution().${fnName}
-    _result = _target(*_args)
-    if _result is None or isinstance(_result, (bool, dict, list, tuple)):
-        print(_json.dumps(_result))
-    else:
-        print(str(_result))
+import json as _json, sys as _sys
+_arguments = [_json.loads(_line) for _line in _sys.stdin.read().split("\\n") if _line.strip()]
+_method = getattr(Solution(), "${fnName}", None) if "Solution" in globals() else None
+_result = (${fnName} if _method is None else _method)(*_arguments)
+if _result is None or isinstance(_result, (bool, dict, list, tuple)):
+    print(_json.dumps(_result))
+else:
+    print(str(_result))
 `;
 }
