@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { beforeAll, describe, expect, it, jest } from "@jest/globals";
-import { registries } from "../../core/registry/index.ts";
+import { loadConfig } from "../../core/config/index.ts";
+import { registries, resolveOptions } from "../../core/registry/index.ts";
 import { countGroups, judgeGroups } from "../../core/trainer/filter-groups-judge.ts";
 import { registerAll, trainFully } from "./support/full-run.ts";
 import { runFolder } from "./support/tiny-run.ts";
@@ -155,5 +156,16 @@ describe("dynamic sampling", () => {
     writeFileSync(`${folder}/reward.mjs`, "export const compute_score = () => 1;");
     const { steps } = await trainFully(folder, [...options, "trainer.total_training_steps=2"]);
     expect(steps[1]!.data).toMatchObject({ "train/num_gen_batches": 1, "filter_groups/kept": 2 });
+  });
+});
+
+it("has a recipe whose options fit the registries", () => {
+  const { config } = loadConfig({ schema: "ppo", file: "examples/sort-letters/dapo.yaml" });
+  const { actor } = config.actor_rollout_ref;
+  expect(actor).toMatchObject({ clip_ratio_low: 0.2, clip_ratio_high: 0.28, loss_agg_mode: "token-mean" });
+  expect(config.algorithm.filter_groups).toMatchObject({ enable: true, metric: "acc" });
+  const { reward_manager, reward_kwargs } = config.reward_model;
+  expect(resolveOptions("reward_manager", reward_manager, reward_kwargs)).toMatchObject({
+    overlong_buffer_cfg: { enable: true, len: 2, penalty_factor: 0.5, log: false },
   });
 });
