@@ -137,7 +137,8 @@ export const WITHOUT_EFFECT: Table = {
   "reward_model.reward_loop_source": "Register a reward manager and name it in `reward_model.reward_manager`.",
   "reward_model.reward_loop_module_path": "Register a reward manager and name it in `reward_model.reward_manager`.",
   "reward_model.reward_loop_class_name": "Register a reward manager and name it in `reward_model.reward_manager`.",
-  "reward_model.sandbox_fusion": "Code answers are not run by a sandbox service.",
+  "reward_model.sandbox_fusion":
+    "Set `custom_reward_function.reward_kwargs.sandbox_fusion_url`; `memory_limit_mb` and `max_concurrent` are beside it.",
   "reward_manager.source": "Register a reward manager and name it in `reward_model.reward_manager`.",
   "reward_manager.module": "Register a reward manager and name it in `reward_model.reward_manager`.",
   "trainer.default_hdfs_dir": "Checkpoints are written to local folders.",

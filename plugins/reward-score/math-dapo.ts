@@ -1,5 +1,5 @@
 import type { RewardScore } from "verl";
-import { lastBoxed } from "./shared/boxed.ts";
+import { bracesFrom, lastBoxed } from "./shared/boxed.ts";
 import { symbolicEqualityOnce } from "./shared/compute-engine.ts";
 import { EXACT, equivalent } from "./shared/equivalent.ts";
 import { normalizeFinalAnswer } from "./shared/final-answer.ts";
@@ -86,14 +86,9 @@ function inLine(line: string): Extraction {
   return boxed.answer === null && boxed.reason === "no_box" ? { answer: line.trim(), by: "answer_line" } : boxed;
 }
 
-/** The content of the last `\boxed{…}`; braces are counted without regard to escapes. */
+/** The content of the last `\boxed{…}`; null: there is none that closes. */
 function closedBox(text: string): string | null {
   const start = text.lastIndexOf("\\boxed{");
-  if (start < 0) return null;
-  let depth = 0;
-  for (let i = start; i < text.length; i++) {
-    if (text[i] === "{") depth++;
-    else if (text[i] === "}" && --depth === 0) return text.slice(start + 7, i);
-  }
-  return null;
+  const braces = start < 0 ? undefined : bracesFrom(text, start);
+  return braces === undefined ? null : text.slice(braces.open + 1, braces.close);
 }

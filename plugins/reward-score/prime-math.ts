@@ -67,27 +67,42 @@ const LAST = ["be ", "is ", "are ", "=", ": ", "get ", "be\n", "is\n", "are\n", 
 /** verl's chain of marks, each cutting what the one before left. It always ends with some text. */
 function verlAnswer(text: string): Extraction {
   let answer = text;
+  let lower = lowerCase(text);
   let by = "whole_text";
-  for (const mark of AFTER) {
-    const rest = afterLast(answer, mark);
-    if (rest !== undefined) [answer, by] = [rest.trim(), "answer_mark"];
-  }
+  const cut = (from: number, to: number, mark: string): void => {
+    const part = answer.slice(from, to);
+    const start = from + part.length - part.trimStart().length;
+    answer = part.trim();
+    lower = lower.slice(start, start + answer.length);
+    by = mark;
+  };
+  const cutAfter = (marks: readonly string[], name: () => string): void => {
+    for (const mark of marks) {
+      const at = lower.lastIndexOf(mark);
+      if (at >= 0) cut(at + mark.length, answer.length, name());
+    }
+  };
+
+  cutAfter(AFTER, () => "answer_mark");
   for (const mark of BEFORE) {
-    const at = answer.toLowerCase().lastIndexOf(mark);
-    if (at >= 0) [answer, by] = [answer.slice(0, at).trim(), "answer_mark"];
+    const at = lower.lastIndexOf(mark);
+    if (at >= 0) cut(0, at, "answer_mark");
   }
   const boxed = answer.lastIndexOf("\\boxed");
   const start = boxed >= 0 ? boxed : answer.lastIndexOf("\\fbox");
   const braces = start < 0 ? undefined : bracesFrom(answer, start);
-  const inner = braces === undefined ? "" : answer.slice(braces.open + 1, braces.close).trim();
-  if (inner !== "") [answer, by] = [inner, "boxed"];
+  if (braces !== undefined && answer.slice(braces.open + 1, braces.close).trim() !== "")
+    cut(braces.open + 1, braces.close, "boxed");
   const stop = answer.lastIndexOf(". ");
-  if (stop >= 0) answer = answer.slice(0, stop).trim();
-  for (const mark of LAST) {
-    const rest = afterLast(answer, mark);
-    if (rest !== undefined) [answer, by] = [rest.trim(), by === "boxed" ? by : "last_mark"];
-  }
+  if (stop >= 0) cut(0, stop, by);
+  cutAfter(LAST, () => (by === "boxed" ? by : "last_mark"));
   return { answer, by };
+}
+
+/** In lower case, every character at its place; the few that change their length keep their case. */
+function lowerCase(text: string): string {
+  const lower = text.toLowerCase();
+  return lower.length === text.length ? lower : text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 function strictAnswer(text: string): Extraction {
