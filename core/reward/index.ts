@@ -1,3 +1,4 @@
+export { DeadlineError, withDeadline, withGrace } from "./deadline.ts";
 export { mapConcurrent } from "./map-concurrent.ts";
 export {
   RewardManager,

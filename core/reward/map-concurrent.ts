@@ -1,6 +1,10 @@
+/** Milliseconds. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 /**
  * Runs `run` for every item, at most `limit` at once, and gives the results in the items' order. The first failure, or `signal`,
- * ends it: nothing more is started, and what is under way is no longer waited for.
+ * ends it: nothing more is started, and what is under way is no longer waited for. The process stays alive meanwhile: where a promise
+ * that never settles is all that is left, Node would end without a word.
  */
 export async function mapConcurrent<T, R>(
   items: readonly T[],
@@ -18,11 +22,13 @@ export async function mapConcurrent<T, R>(
       results[index] = await run(items[index]!, index);
     }
   };
+  const held = setInterval(() => undefined, LONGEST_TIMER);
   const lanes = Promise.all(Array.from({ length: Math.min(Math.max(1, limit), items.length) }, lane));
   try {
     await (signal === undefined ? lanes : Promise.race([lanes, rejectOnAbort(signal, lanes)]));
   } finally {
     ended = true;
+    clearInterval(held);
   }
   return results;
 }

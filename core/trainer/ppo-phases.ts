@@ -2,6 +2,7 @@ import { DataProto } from "../batch/data-proto.ts";
 import type { NdArray } from "../batch/nd-array.ts";
 import { collatePrompts } from "../data/collate.ts";
 import type { Dataset } from "../data/dataset.ts";
+import { withGrace } from "../reward/deadline.ts";
 import { requireScored, unscoredMetrics } from "../reward/score-batch.ts";
 import { rankOrder } from "./balance.ts";
 import { computeBalanceMetrics } from "./metrics/index.ts";
@@ -75,6 +76,9 @@ export function balance(run: PpoRun, batch: DataProto, metrics: StepMetrics): In
   return moves ? order : undefined;
 }
 
+/** How long a step that was asked to stop still waits for its rewards. */
+const STOP_GRACE_S = 5;
+
 export interface Scored {
   /** `token_level_scores`, `unscored` and the parts as columns. */
   added: DataProto;
@@ -86,8 +90,10 @@ export interface Scored {
 
 /** @throws VERL_REWARD_UNSCORED when too many answers have no score. */
 export async function score(run: PpoRun, batch: DataProto, validate: boolean, metrics: StepMetrics): Promise<Scored> {
-  const signal = validate ? run.stop : run.ended.signal;
-  const rewards = (await run.reward.computeRewards(batch, { validate, signal })).flat().slice(0, batch.length);
+  const compute = (signal: AbortSignal) => run.reward.computeRewards(batch, { validate, signal });
+  const train = (signal: AbortSignal) => compute(AbortSignal.any([signal, run.ended.signal]));
+  const results = await (validate ? compute(run.stop) : withGrace(run.stop, STOP_GRACE_S, train));
+  const rewards = results.flat().slice(0, batch.length);
   requireScored(rewards, run.config.reward_model.max_unscored_fraction);
   const columns = layOutRewards(rewards, batch);
   metrics.addAll({ ...unscoredMetrics(rewards), ...partMetrics(columns.parts) });

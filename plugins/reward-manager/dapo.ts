@@ -51,7 +51,7 @@ export class DapoRewardManager extends NaiveRewardManager {
     @inject(LOGGER) log: Logger,
     @inject(CONFIG) config: PpoConfig,
   ) {
-    super(tokenizer, functions, options, log);
+    super(tokenizer, functions, options, log, config);
     this.buffer = options.overlong_buffer_cfg;
     this.limit = options.max_resp_len ?? config.actor_rollout_ref.rollout.response_length;
     if (this.buffer.enable && this.buffer.len > this.limit) throw tooLong(this.buffer.len, this.limit);

@@ -1,4 +1,6 @@
 import {
+  CONFIG,
+  DeadlineError,
   inject,
   LOGGER,
   mapConcurrent,
@@ -9,8 +11,10 @@ import {
   TOKENIZER,
   toSampleReward,
   unscored,
+  withDeadline,
   type DataProto,
   type Logger,
+  type PpoConfig,
   type SampleReward,
   type ScoreFunctions,
   type Tokenizer,
@@ -27,6 +31,7 @@ export class NaiveRewardManager extends RewardManager {
     @inject(SCORE_FUNCTIONS) private readonly functions: ScoreFunctions,
     @inject(OPTIONS) private readonly options: { max_concurrent: number },
     @inject(LOGGER) private readonly log: Logger,
+    @inject(CONFIG) private readonly config: { reward_model: Pick<PpoConfig["reward_model"], "timeout_s"> },
   ) {
     super();
   }
@@ -44,20 +49,26 @@ export class NaiveRewardManager extends RewardManager {
       async (answer, row): Promise<SampleReward> => {
         const rewardModel = column("reward_model", row) as { ground_truth?: unknown } | null | undefined;
         try {
-          const result = await this.functions.get(sources[row]!)({
-            data_source: sources[row]!,
-            solution_str: answer,
-            ground_truth: rewardModel?.ground_truth,
-            extra_info: {
-              ...(column("extra_info", row) as object | null),
-              num_turns: column("__num_turns__", row),
-              stop_reason: column("stop_reason", row),
-            },
+          const result = await withDeadline(
+            this.config.reward_model.timeout_s,
+            (deadline) =>
+              this.functions.get(sources[row]!)({
+                data_source: sources[row]!,
+                solution_str: answer,
+                ground_truth: rewardModel?.ground_truth,
+                extra_info: {
+                  ...(column("extra_info", row) as object | null),
+                  num_turns: column("__num_turns__", row),
+                  stop_reason: column("stop_reason", row),
+                },
+                signal: deadline,
+              }),
             signal,
-          });
+          );
           return toSampleReward(result);
         } catch (error) {
           if (signal?.aborted) throw error;
+          if (error instanceof DeadlineError) return unscored("timeout", error.message);
           return unscored("error", error instanceof Error ? `${error.name}: ${error.message}` : String(error));
         }
       },

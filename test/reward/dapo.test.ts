@@ -31,7 +31,10 @@ async function scoresOf(
     nonTensorBatch: { data_source: lengths.map(() => "s") },
   });
   const options = resolveOptions("reward_manager", "dapo", { overlong_buffer_cfg, ...more }) as unknown as DapoOptions;
-  const config = { actor_rollout_ref: { rollout: { response_length: WIDTH } } } as PpoConfig;
+  const config = {
+    actor_rollout_ref: { rollout: { response_length: WIDTH } },
+    reward_model: { timeout_s: 60 },
+  } as PpoConfig;
   const manager = new DapoRewardManager(tokenizer, { get: () => score }, options, recordingLogger(), config);
   return manager.score(batch, { validate: false });
 }

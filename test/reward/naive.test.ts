@@ -36,9 +36,11 @@ function batchOf(answers: readonly string[], columns: Record<string, unknown[]> 
 function managerOf(
   score: ScoreFunction,
   max_concurrent = 8,
+  timeout_s = 60,
 ): { manager: NaiveRewardManager; log: ReturnType<typeof recordingLogger> } {
   const log = recordingLogger();
-  return { manager: new NaiveRewardManager(tokenizer, { get: () => score }, { max_concurrent }, log), log };
+  const config = { reward_model: { timeout_s } };
+  return { manager: new NaiveRewardManager(tokenizer, { get: () => score }, { max_concurrent }, log, config), log };
 }
 
 describe("the naive reward manager", () => {
@@ -60,17 +62,43 @@ describe("the naive reward manager", () => {
         solution_str: "ab",
         ground_truth: [1],
         extra_info: { index: 7, num_turns: 2 },
-        signal: undefined,
+        signal: expect.any(AbortSignal),
       },
       {
         data_source: "s",
         solution_str: "abcd",
         ground_truth: undefined,
         extra_info: { num_turns: 4 },
-        signal: undefined,
+        signal: expect.any(AbortSignal),
       },
     ]);
     expect(batch.column("extra_info")).toEqual([{ index: 7 }, null]);
+  });
+
+  it("leaves an answer without score when its function never settles, and tells the function so", async () => {
+    let told: unknown;
+    const { manager } = managerOf(
+      ({ solution_str, signal }) =>
+        solution_str === "a"
+          ? new Promise(() => signal!.addEventListener("abort", () => (told = signal!.reason)))
+          : Promise.resolve(1),
+      8,
+      0.02,
+    );
+    const rewards = await scoreBatch(manager, batchOf(["a", "b"]), { validate: false });
+    expect(rewards).toEqual([
+      { unscored: "timeout: timed out after 0.02 s", extra: {} },
+      { score: 1, extra: {} },
+    ]);
+    expect(String(told)).toContain("timed out after 0.02 s");
+  });
+
+  it("gives up functions that hang when the run is stopped", async () => {
+    const { manager } = managerOf(() => new Promise(() => undefined));
+    const stop = new AbortController();
+    const scored = scoreBatch(manager, batchOf(["a"]), { validate: false, signal: stop.signal });
+    stop.abort(new Error("stopped"));
+    await expect(scored).rejects.toThrow("stopped");
   });
 
   it("never turns a failure into a zero (case 46)", async () => {
@@ -147,7 +175,9 @@ describe("the naive reward manager", () => {
         throw new Error(`no function for ${source}`);
       },
     };
-    const manager = new NaiveRewardManager(tokenizer, functions, { max_concurrent: 1 }, log);
+    const manager = new NaiveRewardManager(tokenizer, functions, { max_concurrent: 1 }, log, {
+      reward_model: { timeout_s: 60 },
+    });
     await expect(scoreBatch(manager, batchOf(["a"]), { validate: false })).rejects.toThrow("no function for s");
   });
 });

@@ -6,6 +6,15 @@ export const rewardModel = section("How answers are scored.", {
   reward_kwargs: freeMap("Options of the reward manager, checked by its own schema."),
   launch_reward_fn_async: flag("Score while old log-probs are computed.", false),
   num_workers: integer("Answers scored at once.", 1, { minimum: 1 }),
+  timeout_s: number(
+    "Seconds that a score function has for an answer, which is left unscored after that. A function that never gives the thread back, such as an endless loop, is not ended by it.",
+    300,
+    {
+      exclusiveMinimum: 0,
+      maximum: 2_000_000,
+      "x-departure": "verl's prime reward manager has 300 s a sample, its others wait for ever.",
+    },
+  ),
   max_unscored_fraction: number("The run stops when a larger share of a batch has no score.", 0.1, {
     minimum: 0,
     maximum: 1,

@@ -1,0 +1,63 @@
+import { execFile } from "node:child_process";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it } from "@jest/globals";
+import { withDeadline, withGrace } from "../../core/reward/deadline.ts";
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+describe("withDeadline", () => {
+  it("gives what the call gives, or throws what it throws", async () => {
+    expect(await withDeadline(9, () => 1)).toBe(1);
+    await expect(withDeadline(9, () => Promise.reject(new Error("own")))).rejects.toThrow("own");
+    await expect(
+      withDeadline(9, () => {
+        throw new Error("at once");
+      }),
+    ).rejects.toThrow("at once");
+  });
+
+  it("ends a call that never settles, and its signal fires with the reason", async () => {
+    let signal: AbortSignal | undefined;
+    const call = withDeadline(0.01, (given) => ((signal = given), never()));
+    await expect(call).rejects.toThrow("timed out after 0.01 s");
+    expect(signal!.aborted).toBe(true);
+  });
+
+  it("passes the run's end on", async () => {
+    const stop = new AbortController();
+    let signal: AbortSignal | undefined;
+    const call = withDeadline(9, (given) => ((signal = given), never()), stop.signal);
+    stop.abort(new Error("over"));
+    await expect(call).rejects.toThrow("over");
+    expect(signal!.reason).toBe(stop.signal.reason);
+  });
+
+  it("keeps a process alive that has nothing else to wait for", async () => {
+    const file = pathToFileURL("core/reward/deadline.ts").href;
+    const script = `const { withDeadline } = await import(${JSON.stringify(file)});
+      await withDeadline(0.05, () => new Promise(() => {})).catch((error) => console.log(error.message));`;
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      "--import",
+      "tsx",
+      "--input-type=module",
+      "-e",
+      script,
+    ]);
+    expect(stdout).toBe("timed out after 0.05 s\n");
+  });
+});
+
+describe("withGrace", () => {
+  it("lets work end for a while after a stop, then fires with its reason", async () => {
+    const stop = new AbortController();
+    stop.abort(new Error("asked"));
+    expect(await withGrace(stop.signal, 9, (signal) => Promise.resolve(signal.aborted))).toBe(false);
+    const hung = withGrace(
+      stop.signal,
+      0.01,
+      (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error))),
+    );
+    await expect(hung).rejects.toBe(stop.signal.reason);
+  });
+});
