@@ -59,6 +59,7 @@ function bare(field: FieldSchema): JSONSchema7 {
     "x-single": _single,
     "x-aliases": aliases,
     "x-departure": _departure,
+    "x-infinite": _infinite,
     description: _text,
     default: _default,
     items,

@@ -152,8 +152,10 @@ function isOfType(value: unknown, type: string): boolean {
   }
 }
 
-/** NaN is in every range: it is in no order. */
-function isInRange(value: number, { minimum, exclusiveMinimum, maximum, exclusiveMaximum }: FieldSchema): boolean {
+/** NaN is in no range, and infinity only where it has a meaning. */
+function isInRange(value: number, schema: FieldSchema): boolean {
+  if (!Number.isFinite(value)) return value === Infinity && schema["x-infinite"] === true;
+  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum } = schema;
   const outside =
     (minimum !== undefined && value < minimum) ||
     (exclusiveMinimum !== undefined && value <= exclusiveMinimum) ||
@@ -191,7 +193,7 @@ export function expected(schema: FieldSchema): string {
         : ` of ${minItems ?? ""} ${NAMES_MANY[typesOf(items)[0] ?? ""] ?? "values"}`.replace("  ", " ");
     return `a list${of}`;
   }
-  return [`${first}${range}`, ...rest].join(" or ");
+  return [`${first}${range}`, ...(schema["x-infinite"] ? ["inf"] : []), ...rest].join(" or ");
 }
 
 const NAMES_MANY: Readonly<Record<string, string>> = { string: "texts", number: "numbers", integer: "integers" };
@@ -202,6 +204,7 @@ function hintFor(schema: FieldSchema, node: Node): string | undefined {
   if (node.kind === "scalar" && value === null && isSection(schema))
     return "Nothing is written below the key; remove it, or write its keys.";
   if (typeof value === "number" && types.includes("string")) return "Quote it to make it text.";
+  if (typeof value === "number" && !Number.isFinite(value)) return "Numbers are finite.";
   if (typeof value !== "string") return undefined;
   if (schema.enum !== undefined) {
     return didYouMean(

@@ -72,8 +72,6 @@ describe("loadConfig", () => {
     const lr = (text: string) =>
       load([], `actor_rollout_ref:\n  actor:\n    optim:\n      lr: ${text}\n`).config.actor_rollout_ref.actor.optim.lr;
     expect(["1e-6", "1.0e-6", "1E-6"].map(lr)).toEqual([1e-6, 1e-6, 1e-6]);
-    expect(lr(".inf")).toBe(Infinity);
-    expect(load(["actor_rollout_ref.actor.optim.lr=nan"]).config.actor_rollout_ref.actor.optim.lr).toBeNaN();
     expect(load([], "trainer:\n  experiment_name: '10e2'\n").config.trainer.experiment_name).toBe("10e2");
     expect(errorOf(() => load(["actor_rollout_ref.actor.optim.lr=abc"])).message).toBe(
       '`actor_rollout_ref.actor.optim.lr` is "abc"; it must be a number of at least 0.',
@@ -81,6 +79,22 @@ describe("loadConfig", () => {
     for (const value of ["inf", "nan", "1.5", "9007199254740993"]) {
       expect(errorOf(() => load([`trainer.total_epochs=${value}`])).message).toContain("an integer of at least 1");
     }
+  });
+
+  it("wants numbers finite, but for those that infinity switches off", () => {
+    for (const path of ["actor.optim.lr", "actor.entropy_coeff", "rollout.temperature", "actor.grad_clip"]) {
+      const key = `actor_rollout_ref.${path}`;
+      const error = errorOf(() => load([`${key}=nan`]));
+      expect(error).toMatchObject({ code: "VERL_CONFIG_VALUE", location: { path: key }, hint: "Numbers are finite." });
+    }
+    expect(errorOf(() => load(["actor_rollout_ref.actor.optim.lr=inf"])).message).toBe(
+      "`actor_rollout_ref.actor.optim.lr` is inf; it must be a number of at least 0.",
+    );
+    expect(errorOf(() => load([], "algorithm: {gamma: .inf}")).location).toMatchObject({ file: "run.yaml", line: 1 });
+    expect(errorOf(() => load(["actor_rollout_ref.actor.optim.betas=[nan,0.9]"])).message).toContain("betas.0");
+    expect(errorOf(() => load(["actor_rollout_ref.actor.grad_clip=-inf"])).message).toContain("more than 0 or inf");
+    const { actor } = load(["actor_rollout_ref.actor.grad_clip=inf"]).config.actor_rollout_ref;
+    expect(actor.grad_clip).toBe(Infinity);
   });
 
   it("takes one item for a list, other spellings, and integers for names", () => {

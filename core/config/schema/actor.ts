@@ -32,6 +32,7 @@ export const actor = section("The policy that is trained.", {
   }),
   clip_ratio_high: number("Upper clip range; null: `clip_ratio`.", null, {
     minimum: 0,
+    "x-infinite": true,
     "x-departure": HIDES_CLIP_RATIO,
   }),
   clip_ratio_c: number("Dual-clip bound for negative advantages.", 3, { exclusiveMinimum: 1 }),
@@ -54,7 +55,7 @@ export const actor = section("The policy that is trained.", {
   use_kl_loss: flag("Add a KL term against the reference policy to the loss.", false),
   kl_loss_coef: number("Weight of that term.", 0.001, { minimum: 0 }),
   kl_loss_type: text("Its estimator, a key of the `kl_penalty` registry.", "low_var_kl"),
-  grad_clip: number("Global gradient norm is clipped to this.", 1, { exclusiveMinimum: 0 }),
+  grad_clip: number("Global gradient norm is clipped to this.", 1, { exclusiveMinimum: 0, "x-infinite": true }),
   optim: optim({ lr: 1e-6, betas: [0.9, 0.999], warmupRatio: 0, scheduler: "constant" }),
   checkpoint,
 });

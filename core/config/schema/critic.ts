@@ -44,7 +44,7 @@ export const critic = section("The value model.", {
   loss_agg_mode: text("How per-token losses become one number.", "${actor_rollout_ref.actor.loss_agg_mode}", {
     "x-departure": "Tokens and rows are counted over the whole optimizer step; verl counts those of each micro-batch.",
   }),
-  grad_clip: number("Global gradient norm is clipped to this.", 1, { exclusiveMinimum: 0 }),
+  grad_clip: number("Global gradient norm is clipped to this.", 1, { exclusiveMinimum: 0, "x-infinite": true }),
   optim: optim({ lr: 1e-5, betas: [0.9, 0.999], warmupRatio: 0, scheduler: "constant" }),
   model: model({
     path: "${actor_rollout_ref.model.path}",

@@ -17,6 +17,8 @@ export interface FieldSchema extends Omit<JSONSchema7, "properties" | "items" | 
   readonly "x-single"?: boolean;
   /** Other accepted spellings of enum values. */
   readonly "x-aliases"?: Readonly<Record<string, string>>;
+  /** Infinity has a meaning here, and is allowed. */
+  readonly "x-infinite"?: boolean;
   /** Where the default or the meaning is otherwise than in verl, and why. */
   readonly "x-departure"?: string;
 }
@@ -43,11 +45,11 @@ type OrNull<D, T> = D extends null ? T | null : T;
 const typed = (name: "number" | "integer" | "string" | "boolean", fallback: unknown): FieldSchema["type"] =>
   fallback === null ? [name, "null"] : name;
 
-/** A floating-point number; a `null` default makes null an allowed value. */
+/** A finite floating-point number; a `null` default makes null an allowed value, `x-infinite` allows inf. */
 export function number<const D extends number | null | Interpolation>(
   description: string,
   fallback: D,
-  rules: Bounds & Notes = {},
+  rules: Bounds & Notes & { readonly "x-infinite"?: true } = {},
 ): Field<OrNull<D, number>> {
   return { schema: { type: typed("number", fallback), description, default: fallback, ...rules } };
 }

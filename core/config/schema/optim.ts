@@ -22,6 +22,6 @@ export function optim(defaults: {
     weight_decay: number("Decoupled weight decay; norm weights are left out.", 0.01, { minimum: 0 }),
     betas: pair("AdamW's moment decays.", defaults.betas, { minimum: 0, exclusiveMaximum: 1 }),
     eps: number("AdamW's denominator offset.", 1e-8, { exclusiveMinimum: 0 }),
-    clip_grad: number("Global gradient norm is clipped to this.", 1, { exclusiveMinimum: 0 }),
+    clip_grad: number("Global gradient norm is clipped to this.", 1, { exclusiveMinimum: 0, "x-infinite": true }),
   });
 }
