@@ -44,6 +44,16 @@ export interface LoopRunResult {
   metrics: Record<string, number>;
 }
 
+/** Causes of dropped groups that are told, a run of the loops. */
+const SHOWN = 3;
+
+/** A group that is given up, with the answer that kept failing. */
+interface Failure {
+  uid: string;
+  sampleIndex: number;
+  error: unknown;
+}
+
 interface Outcome {
   trajectory: Trajectory;
   seconds: number;
@@ -70,7 +80,7 @@ export class LoopRunner {
       this.loopOf(typeof row.agent_name === "string" ? row.agent_name : this.options.defaultLoop),
     );
     const seeds = samples.map(() => run.rng.nextU32());
-    const failedGroups = new Map<string, unknown>();
+    const failedGroups = new Map<string, Failure>();
     let retries = 0;
 
     const attempt = async (sample: AgentSample, index: number): Promise<Outcome | undefined> => {
@@ -83,7 +93,8 @@ export class LoopRunner {
         } catch (error) {
           run.signal.throwIfAborted();
           if (tries < (this.options.maxRetries ?? 2)) retries += 1;
-          else this.fail(sample, error, failedGroups);
+          else if (!failedGroups.has(sample.uid))
+            failedGroups.set(sample.uid, { uid: sample.uid, sampleIndex: sample.sampleIndex, error });
         }
       }
       return undefined;
@@ -91,7 +102,9 @@ export class LoopRunner {
 
     const outcomes = await mapConcurrent(samples, this.options.maxConcurrent ?? 10_000, attempt, run.signal);
     const keptRows = Int32Array.from(samples.keys()).filter((row) => !failedGroups.has(samples[row]!.uid));
-    if (samples.length > 0 && keptRows.length === 0) throw allFailed(failedGroups);
+    const failures = byCause(failedGroups.values());
+    if (samples.length > 0 && keptRows.length === 0) throw allFailed(failures);
+    this.report(failures);
     const kept = Array.from(keptRows, (row) => outcomes[row]!);
     const assembled = assembleTrajectories(
       kept.map(({ trajectory }) => trajectory),
@@ -141,12 +154,34 @@ export class LoopRunner {
     };
   }
 
-  private fail({ uid, sampleIndex }: AgentSample, error: unknown, failedGroups: Map<string, unknown>): void {
-    failedGroups.set(uid, error);
-    const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    this.options.log.warn(`Dropped the group of prompt ${uid}: its answer ${sampleIndex} failed every time. ${cause}`);
+  /** One line a cause: what strikes one group often strikes many. */
+  private report(failures: readonly (readonly Failure[])[]): void {
+    const rest = failures.slice(SHOWN).flat();
+    for (const [first, ...others] of failures.slice(0, SHOWN)) {
+      const { uid, sampleIndex, error } = first!;
+      const more = others.length === 0 ? "" : ` ${others.length} more groups were dropped for the same reason.`;
+      const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.options.log.warn(
+        `Dropped the group of prompt ${uid}: its answer ${sampleIndex} failed every time.${more} ${cause}`,
+      );
+    }
+    if (rest.length > 0) this.options.log.warn(`Dropped ${rest.length} more groups for other reasons.`);
   }
 }
+
+/** Failures with the same message together, the commonest first. */
+function byCause(failures: Iterable<Failure>): Failure[][] {
+  const causes = new Map<string, Failure[]>();
+  for (const failure of failures) {
+    const message = reasonOf(failure.error);
+    const alike = causes.get(message);
+    if (alike === undefined) causes.set(message, [failure]);
+    else alike.push(failure);
+  }
+  return [...causes.values()].sort((a, b) => b.length - a.length);
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function samplesOf(batch: DataProto, validate: boolean): AgentSample[] {
   const prompts = batch.tensor("prompts", "int32");
@@ -183,14 +218,17 @@ function spread(name: string, values: readonly number[]): Record<string, number>
   return { [`${name}/min`]: min, [`${name}/max`]: max, [`${name}/mean`]: sum / values.length };
 }
 
-function allFailed(failedGroups: ReadonlyMap<string, unknown>): VerlError {
-  const [first] = failedGroups.values();
-  const reason = first instanceof Error ? first.message : String(first);
+function allFailed(failures: readonly (readonly Failure[])[]): VerlError {
+  const [commonest] = failures;
+  const groups = failures.reduce((sum, alike) => sum + alike.length, 0);
+  const reason = reasonOf(commonest![0]!.error);
   return new VerlError(
     "VERL_AGENT_LOOP_FAILED",
-    `No prompt was answered: all ${failedGroups.size} groups failed. The first error was: ${reason}`,
+    failures.length === 1
+      ? `No prompt was answered: all ${groups} groups failed by the same error: ${reason}`
+      : `No prompt was answered: all ${groups} groups failed by ${failures.length} different errors. The commonest (${commonest!.length} groups) is: ${reason}`,
     {
-      cause: first,
+      cause: commonest![0]!.error,
       hint: "Look at that error first; the same cause usually fails every row.",
     },
   );

@@ -192,6 +192,34 @@ describe("LoopRunner with other loops", () => {
     expect(seeds[1]).not.toBe(seeds[0]);
   });
 
+  it("tells a cause once, however many groups it strikes", async () => {
+    const loop = loopOf((sample) => {
+      if (sample.uid === "u0") return Promise.resolve(answer(sample));
+      return Promise.reject(new Error(sample.uid === "u1" ? "net" : "disk"));
+    });
+    const { runner, log } = runnerOf({ createLoop: () => loop, maxRetries: 0 });
+    const { metrics } = await runner.run(prompts(60, 2), run());
+    expect(metrics["agent_loop/dropped_groups"]).toBe(59);
+    expect(log.lines).toHaveLength(2);
+    expect(log.lines[0]).toMatch(/57 more groups were dropped for the same reason\. Error: disk/);
+    expect(log.lines[1]).toMatch(/prompt u1: its answer 0 failed every time\. Error: net/);
+    const each = loopOf((sample) =>
+      sample.uid === "u0" ? Promise.resolve(answer(sample)) : Promise.reject(new Error(`no ${sample.uid}`)),
+    );
+    const many = runnerOf({ createLoop: () => each, maxRetries: 0 });
+    await many.runner.run(prompts(60, 1), run());
+    expect(many.log.lines).toHaveLength(4);
+    expect(many.log.lines[3]).toContain("56 more groups for other reasons");
+  });
+
+  it("says nothing but the error when one cause strikes every group", async () => {
+    const loop = loopOf(() => Promise.reject(new Error("server down")));
+    const { runner, log } = runnerOf({ createLoop: () => loop, maxRetries: 0 });
+    const error = await errorOf(() => runner.run(prompts(40, 2), run()));
+    expect(error.message).toContain("all 40 groups failed by the same error: server down");
+    expect(log.lines).toEqual([]);
+  });
+
   it("fails with the first error when no group is left", async () => {
     const loop = loopOf(() => Promise.reject(new Error("server down")));
     const error = await errorOf(() =>
