@@ -7,7 +7,7 @@ type Locate = (path: string) => ErrorLocation;
 /** Values that are right by themselves and contradict each other. */
 export function checkValues(config: PpoConfig, locate: Locate): Problem[] {
   const { data, trainer, actor_rollout_ref: policy, reward_model: rewardModel } = config;
-  const problems: Problem[] = checkResume(trainer, locate);
+  const problems: Problem[] = [...checkResume(trainer, locate), ...checkData(data, locate, data.dataset === "rlhf")];
   const report = (path: string, message: string, hint?: string) =>
     problems.push({ code: "VERL_CONFIG_VALUE", message, hint, location: locate(path) });
   const { rollout } = policy;
@@ -44,7 +44,34 @@ export function checkValues(config: PpoConfig, locate: Locate): Problem[] {
 }
 
 /** The same for `verl sft`. */
-export const checkSftValues = ({ trainer }: SftConfig, locate: Locate): Problem[] => checkResume(trainer, locate);
+export const checkSftValues = ({ data, trainer }: SftConfig, locate: Locate): Problem[] => [
+  ...checkResume(trainer, locate),
+  ...checkData(data, locate, true),
+];
+
+/** Whether there can be any rows. A dataset of a plugin may need no files. */
+function checkData(data: PpoConfig["data"] | SftConfig["data"], locate: Locate, readsFiles: boolean): Problem[] {
+  const problems: Problem[] = [];
+  const empty = (key: "train_files" | "train_max_samples" | "val_max_samples", message: string, hint: string): void => {
+    const path = `data.${key}`;
+    problems.push({ code: "VERL_DATA_EMPTY", message: `\`${path}\` ${message}`, hint, location: locate(path) });
+  };
+  if (readsFiles && data.train_files.length === 0)
+    empty(
+      "train_files",
+      "names no file, so there is nothing to train on.",
+      "Name a parquet or JSON Lines file, or a list.",
+    );
+  if (data.train_max_samples === 0)
+    empty("train_max_samples", "is 0, so there is nothing to train on.", "-1: all rows.");
+  if (data.val_max_samples === 0 && data.val_files.length > 0)
+    empty(
+      "val_max_samples",
+      "is 0, so there is nothing to validate on.",
+      "-1: all rows; data.val_files=null: no validation.",
+    );
+  return problems;
+}
 
 function checkResume(trainer: PpoConfig["trainer"] | SftConfig["trainer"], locate: Locate): Problem[] {
   if (trainer.resume_mode !== "resume_path" || trainer.resume_from_path !== null) return [];

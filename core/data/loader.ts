@@ -47,9 +47,15 @@ export class DataLoader {
     this.options = { ...options, dropLast };
     this.stepsPerEpoch = dropLast ? Math.floor(length / batchSize) : Math.ceil(length / batchSize);
     if (this.stepsPerEpoch === 0) {
+      if (length === 0) {
+        throw new VerlError("VERL_DATA_EMPTY", "The dataset has no rows.", {
+          location: { path: "data.train_files" },
+          hint: "Check data.train_files and data.train_max_samples, or the dataset that data.dataset names.",
+        });
+      }
       throw new VerlError("VERL_DATA_EMPTY", `The dataset has ${length} rows, fewer than one batch of ${batchSize}.`, {
         location: { path: "data.train_batch_size" },
-        hint: length > 0 ? `Set data.train_batch_size to at most ${length}, or add rows.` : "Add rows.",
+        hint: `Set data.train_batch_size to at most ${length}, or add rows.`,
       });
     }
   }

@@ -57,6 +57,12 @@ export async function loadSftDataset({
     }
   }
 
+  if (read.length === 0) {
+    throw new VerlError("VERL_DATA_EMPTY", "The dataset has no rows.", {
+      location: { file: files.join(", ") || undefined, path: "data.train_files" },
+      hint: "Check data.train_files and data.val_files, and data.train_max_samples and data.val_max_samples.",
+    });
+  }
   const long = read.filter(({ example }) => example.ids.length > config.max_length);
   const fitted = read.map(({ example, origin }) => fit(example, config, origin));
   const examples = fitted.filter((example) => example.lossMask.includes(1));

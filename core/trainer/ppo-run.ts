@@ -108,10 +108,10 @@ export async function createPpoRun(given: PpoConfig, options: TrainerOptions = {
   const train = await loadDataset(container, config, data.train_files, data.train_max_samples);
   const validation =
     data.val_files.length > 0 ? await loadDataset(container, config, data.val_files, data.val_max_samples) : undefined;
+  const loader = createLoader(container, config, train.length);
   const columns = Object.keys(train.row(0));
   checkColumns(config, columns);
   checkFields(config, columns);
-  const loader = createLoader(container, config, train.length);
   const total = trainer.total_training_steps ?? loader.stepsPerEpoch * trainer.total_epochs;
 
   console.logger.info((await activateBackend(config.tensor_backend)).note);

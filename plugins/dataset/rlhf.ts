@@ -61,7 +61,14 @@ export class RlhfDataset implements Dataset {
       requireColumn(read, this.data.reward_fn_key, file, "data.reward_fn_key");
       read.forEach((row, index) => rows.push({ row, origin: { file, row: index } }));
     }
-    const prompts = this.pick(rows).map(({ row, origin }, index) => this.readPrompt(row, origin, index));
+    const picked = this.pick(rows);
+    if (picked.length === 0) {
+      throw new VerlError("VERL_DATA_EMPTY", "The dataset has no rows.", {
+        location: { file: this.source.files.join(", ") || undefined, path: "data.train_files" },
+        hint: "Check data.train_files and data.val_files, and data.train_max_samples and data.val_max_samples.",
+      });
+    }
+    const prompts = picked.map(({ row, origin }, index) => this.readPrompt(row, origin, index));
     this.prompts = this.data.filter_overlong_prompts ? this.dropOverlong(prompts) : this.cutOverlong(prompts);
     this.counters["data/rows"] = this.prompts.length;
   }

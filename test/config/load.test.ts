@@ -81,6 +81,19 @@ describe("loadConfig", () => {
     }
   });
 
+  it("wants rows to train on", () => {
+    for (const override of ["data.train_files=null", "~data.train_files", "data.train_files=[]"]) {
+      const error = errorOf(() => load([override]));
+      expect(error).toMatchObject({ code: "VERL_DATA_EMPTY", location: { path: "data.train_files", override } });
+      expect(errorOf(() => loadConfig({ schema: "sft", overrides: [override] })).code).toBe("VERL_DATA_EMPTY");
+    }
+    expect(errorOf(() => load(["data.train_max_samples=0"])).location?.path).toBe("data.train_max_samples");
+    expect(errorOf(() => load(["data.val_max_samples=0"])).location?.path).toBe("data.val_max_samples");
+    expect(load(["data.val_max_samples=0", "data.val_files=null"]).config.data.val_files).toEqual([]);
+    // A plugin's dataset may make its rows itself.
+    expect(load(["data.dataset=mine", "data.train_files=null"]).config.data.train_files).toEqual([]);
+  });
+
   it("wants numbers finite, but for those that infinity switches off", () => {
     for (const path of ["actor.optim.lr", "actor.entropy_coeff", "rollout.temperature", "actor.grad_clip"]) {
       const key = `actor_rollout_ref.${path}`;

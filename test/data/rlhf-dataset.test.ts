@@ -48,6 +48,14 @@ async function load({
 const words = (count: number): string => Array.from({ length: count }, (_, index) => `w${index}`).join(" ");
 
 describe("RlhfDataset", () => {
+  it("says so when there is no file or no row", async () => {
+    const folder = folderWith({ "a.jsonl": lines([{ data_source: "s", prompt: user("one") }]) });
+    for (const setup of [{ files: [] }, { files: [join(folder, "a.jsonl")], source: { maxSamples: 0 } }]) {
+      const error = await errorOf(() => load(setup));
+      expect(error).toMatchObject({ code: "VERL_DATA_EMPTY", location: { path: "data.train_files" } });
+    }
+  });
+
   it("joins files, keeps every column and settles verl's names", async () => {
     const folder = folderWith({
       "a.jsonl": lines([
