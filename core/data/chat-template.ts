@@ -1,10 +1,10 @@
-import { Template } from "@huggingface/jinja";
 import { VerlError } from "../errors/verl-error.ts";
+import { BoundedTemplate, TemplateLimitError } from "./bounded-template.ts";
 import type { ChatMessage, ChatTemplateOptions } from "./tokenizer.ts";
 
 /** A chat template in Jinja, as Hugging Face model folders carry it. */
 export class ChatTemplate {
-  private readonly template: Template;
+  private readonly template: BoundedTemplate;
 
   /**
    * @param variables further names that the template sees: `bos_token`, `eos_token`, …
@@ -16,7 +16,7 @@ export class ChatTemplate {
     private readonly file: string,
   ) {
     try {
-      this.template = new Template(source);
+      this.template = new BoundedTemplate(source);
     } catch (cause) {
       throw new VerlError("VERL_DATA_CHAT_TEMPLATE", `The chat template does not parse: ${(cause as Error).message}.`, {
         location: { file },
@@ -26,7 +26,7 @@ export class ChatTemplate {
     }
   }
 
-  /** @throws VerlError VERL_DATA_CHAT_TEMPLATE with the template's own message when it refuses the messages. */
+  /** @throws VerlError VERL_DATA_CHAT_TEMPLATE with the template's own message when it refuses the messages, or when it does far more than any template has to. */
   render(
     messages: readonly ChatMessage[],
     { addGenerationPrompt = false, tools, ...variables }: ChatTemplateOptions = {},
@@ -40,6 +40,13 @@ export class ChatTemplate {
         add_generation_prompt: addGenerationPrompt,
       });
     } catch (cause) {
+      if (cause instanceof TemplateLimitError) {
+        throw new VerlError("VERL_DATA_CHAT_TEMPLATE", `The chat template does too much: ${cause.message}.`, {
+          location: { file: this.file },
+          cause,
+          hint: "Templates come with models: look at this one, or set another one (actor_rollout_ref.model.custom_chat_template).",
+        });
+      }
       const roles = messages.map((message) => message.role).join(", ");
       throw new VerlError(
         "VERL_DATA_CHAT_TEMPLATE",
