@@ -129,9 +129,17 @@ export const ERROR_CODES = {
   VERL_DATA_FILE_CORRUPT: { blame: "user", when: "A dataset file cannot be parsed as what its name says it is." },
   VERL_DATA_FILE_FORMAT: { blame: "user", when: "A dataset file has an extension that no reader exists for." },
   VERL_DATA_FILE_MISSING: { blame: "user", when: "A dataset file does not exist or cannot be opened." },
+  VERL_DATA_GROUND_TRUTH: {
+    blame: "user",
+    when: "A row lacks the ground truth that its score function compares with, or that other rows of its data source have.",
+  },
   VERL_DATA_LOADER_STATE: {
     blame: "user",
     when: "A saved position of the data loader does not fit the dataset that should resume from it.",
+  },
+  VERL_DATA_PROMPT_EMPTY: {
+    blame: "user",
+    when: "A row's prompt has no token once it has gone through the chat template.",
   },
   VERL_DATA_PROMPT_TOO_LONG: {
     blame: "user",

@@ -1,7 +1,9 @@
 export { DeadlineError, withDeadline, withGrace } from "./deadline.ts";
+export { needsGroundTruth } from "./ground-truth.ts";
 export { mapConcurrent } from "./map-concurrent.ts";
 export {
   RewardManager,
+  type RewardManagerEntry,
   type RewardScore,
   type SampleReward,
   type ScoreFunction,

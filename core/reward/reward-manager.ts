@@ -44,9 +44,15 @@ export interface RewardScore extends EntryMeta {
   readonly dataSourcePrefixes?: readonly string[];
 }
 
+/** Entry of a reward manager. */
+export interface RewardManagerEntry extends ClassEntry<RewardManager> {
+  /** It hands `reward_model.ground_truth` to the registered score functions; datasets then make sure that each row has one. */
+  readonly readsGroundTruth?: boolean;
+}
+
 declare module "../registry/entry.ts" {
   interface EntryOf {
     reward_score: RewardScore;
-    reward_manager: ClassEntry<RewardManager>;
+    reward_manager: RewardManagerEntry;
   }
 }

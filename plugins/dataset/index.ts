@@ -9,6 +9,7 @@ export const datasets = [
     departures: [
       "Prompts are tokenised, filtered and truncated here (`truncation` works); verl hands untruncated messages to the agent loop.",
       "A prompt that the chat template refuses is an error that names its row; verl counts it as too long and drops it.",
+      "A row without `ground_truth` is an error where a registered score function scores it, or where only some rows of its data source lack it.",
       "`index` is the row's place when `extra_info.index` is absent; verl gives 0 to all.",
     ],
     create: RlhfDataset,

@@ -7,6 +7,7 @@ import {
   inject,
   isVerlError,
   LOGGER,
+  needsGroundTruth,
   readRows,
   readTools,
   requireColumn,
@@ -20,6 +21,7 @@ import {
   type DatasetRow,
   type DatasetSource,
   type Logger,
+  type PpoConfig,
   type Rng,
   type Row,
   type RowOrigin,
@@ -30,6 +32,13 @@ interface Prompt {
   row: DatasetRow;
   ids: Int32Array;
   origin: RowOrigin;
+}
+
+/** The parts of the config that are read. */
+export interface RlhfConfig {
+  data: DataConfig;
+  reward_model: Pick<PpoConfig["reward_model"], "reward_manager">;
+  custom_reward_function: Pick<PpoConfig["custom_reward_function"], "path">;
 }
 
 /**
@@ -44,7 +53,7 @@ export class RlhfDataset implements Dataset {
   private counters: Record<string, number> = {};
 
   constructor(
-    @inject(CONFIG) config: { data: DataConfig },
+    @inject(CONFIG) private readonly config: RlhfConfig,
     @inject(DATASET_SOURCE) private readonly source: DatasetSource,
     @inject(TOKENIZER) private readonly tokenizer: Tokenizer,
     @inject(RNG) private readonly rng: Rng,
@@ -69,6 +78,7 @@ export class RlhfDataset implements Dataset {
       });
     }
     const prompts = picked.map(({ row, origin }, index) => this.readPrompt(row, origin, index));
+    this.checkGroundTruths(prompts);
     this.prompts = this.data.filter_overlong_prompts ? this.dropOverlong(prompts) : this.cutOverlong(prompts);
     this.counters["data/rows"] = this.prompts.length;
   }
@@ -123,7 +133,50 @@ export class RlhfDataset implements Dataset {
     };
   }
 
+  /** No row is scored against nothing unnoticed: all rows of a data source have a ground truth, or none, where that may be. */
+  private checkGroundTruths(prompts: readonly Prompt[]): void {
+    const needed = needsGroundTruth(this.config);
+    const has = ({ row }: Prompt): boolean => (row.reward_model?.ground_truth ?? null) !== null;
+    const withTruth = new Set(prompts.filter(has).map(({ row }) => row.data_source));
+    const without = prompts.filter((prompt) => !has(prompt));
+    const hole = without.find(({ row }) => needed || withTruth.has(row.data_source));
+    if (hole !== undefined) {
+      const { row, file } = hole.origin;
+      throw new VerlError(
+        "VERL_DATA_GROUND_TRUTH",
+        `Row ${row} has no \`reward_model.ground_truth\`; ${without.length} of ${prompts.length} rows lack it.`,
+        {
+          location: { file },
+          hint: needed
+            ? "Registered score functions compare answers with it: add the column `reward_model` with the field `ground_truth`, or score by a function of your own (custom_reward_function.path)."
+            : `Other rows of data_source "${hole.row.data_source}" have one: give every row of it a ground truth, or none.`,
+          details: { row, without: without.length },
+        },
+      );
+    }
+    for (const source of new Set(without.map(({ row }) => row.data_source))) {
+      this.log.warnOnce(
+        `ground_truth/${source}`,
+        `No row of data_source "${source}" has \`reward_model.ground_truth\`: the score function gets undefined for it.`,
+      );
+    }
+  }
+
   private tokenise(messages: readonly ChatMessage[], tools: Record<string, unknown>[], origin: RowOrigin): Int32Array {
+    const ids = this.encode(messages, tools, origin);
+    if (ids.length > 0) return ids;
+    throw new VerlError(
+      "VERL_DATA_PROMPT_EMPTY",
+      `The chat template makes no token of the prompt of row ${origin.row}.`,
+      {
+        location: { file: origin.file },
+        hint: "Give the row some content, or mend the chat template; an answer has to start from at least one token.",
+        details: { row: origin.row },
+      },
+    );
+  }
+
+  private encode(messages: readonly ChatMessage[], tools: Record<string, unknown>[], origin: RowOrigin): Int32Array {
     try {
       return this.tokenizer.encodeChat(messages, {
         ...this.data.apply_chat_template_kwargs,

@@ -16,6 +16,7 @@ export const rewardManagers = [
     description: "Naive scoring with DAPO's soft punishment of answers that come near the length limit.",
     paper: 'Yu et al., "DAPO: An Open-Source LLM Reinforcement Learning System at Scale" (2025), equation 13',
     requires,
+    readsGroundTruth: true,
     optionsSchema: {
       type: "object",
       additionalProperties: false,
@@ -59,6 +60,7 @@ export const rewardManagers = [
   provide("reward_manager", "naive", {
     description: "Scores each answer by itself with the run's score function.",
     requires,
+    readsGroundTruth: true,
     optionsSchema: { type: "object", additionalProperties: false, properties: { max_concurrent } },
     departures: [
       "A score function that throws, or returns NaN or text, leaves the sample unscored with the reason; verl ends or scores 0.",

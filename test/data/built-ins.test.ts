@@ -33,7 +33,11 @@ describe("the built-ins of data, reward and agent loops", () => {
       apply_chat_template_kwargs: {},
     };
     const container = createRunContainer({
-      [CONFIG]: { data },
+      [CONFIG]: {
+        data,
+        reward_model: { reward_manager: "naive", timeout_s: 60 },
+        custom_reward_function: { path: "reward.ts" },
+      },
       [TOKENIZER]: await loadTokenizer(SORT_MODEL),
       [RNG]: createRng(0),
       [LOGGER]: recordingLogger(),

@@ -4,9 +4,12 @@ import { collatePrompts } from "../../core/data/collate.ts";
 import type { DataConfig, DatasetSource } from "../../core/data/dataset.ts";
 import { loadTokenizer } from "../../core/data/load-tokenizer.ts";
 import type { Tokenizer } from "../../core/data/tokenizer.ts";
+import { loadPlugins } from "../../core/registry/index.ts";
 import { createRng } from "../../core/tensor/rng.ts";
 import { RlhfDataset } from "../../plugins/dataset/rlhf.ts";
 import { errorOf, folderWith, recordingLogger, SORT_MODEL, WordTokenizer } from "./helpers.ts";
+
+await loadPlugins([]);
 
 const CONFIG: DataConfig = {
   prompt_key: "prompt",
@@ -25,6 +28,8 @@ interface Setup {
   config?: Partial<DataConfig>;
   source?: Partial<DatasetSource>;
   tokenizer?: Tokenizer;
+  /** File of the score function; null: registered ones. */
+  rewardFile?: string | null;
 }
 
 async function load({
@@ -32,22 +37,62 @@ async function load({
   config,
   source,
   tokenizer = new WordTokenizer(),
-}: Setup): Promise<{ dataset: RlhfDataset; lines: string[] }> {
+  rewardFile = "reward.ts",
+}: Setup): Promise<{ dataset: RlhfDataset; lines: string[]; all: string[] }> {
   const logger = recordingLogger();
   const dataset = new RlhfDataset(
-    { data: { ...CONFIG, ...config } },
+    {
+      data: { ...CONFIG, ...config },
+      reward_model: { reward_manager: "naive" },
+      custom_reward_function: { path: rewardFile },
+    },
     { files, maxSamples: -1, shuffle: false, ...source },
     tokenizer,
     createRng(0),
     logger,
   );
   await dataset.load();
-  return { dataset, lines: logger.lines };
+  const lines = logger.lines.filter((line) => !line.includes("ground_truth"));
+  return { dataset, lines, all: logger.lines };
 }
 
 const words = (count: number): string => Array.from({ length: count }, (_, index) => `w${index}`).join(" ");
 
 describe("RlhfDataset", () => {
+  it("wants a ground truth in every row where a registered function scores it", async () => {
+    const row = (truth?: unknown) => ({
+      data_source: "s",
+      prompt: user("one"),
+      ...(truth === undefined ? {} : { reward_model: { ground_truth: truth } }),
+    });
+    const folder = folderWith({
+      "all.jsonl": lines([row("1"), row("2")]),
+      "none.jsonl": lines([row(), row()]),
+      "hole.jsonl": lines([row("1"), row(null)]),
+    });
+    const files = (name: string): string[] => [join(folder, name)];
+    expect((await load({ files: files("all.jsonl"), rewardFile: null })).dataset.length).toBe(2);
+    const missing = await errorOf(() => load({ files: files("none.jsonl"), rewardFile: null }));
+    expect(missing).toMatchObject({ code: "VERL_DATA_GROUND_TRUTH", location: { file: files("none.jsonl")[0] } });
+    expect(missing.message).toContain("Row 0 has no `reward_model.ground_truth`; 2 of 2 rows");
+    // A function of the user's may need none, but not of some rows only.
+    const own = await load({ files: files("none.jsonl") });
+    expect(own.all).toEqual([expect.stringContaining('No row of data_source "s" has `reward_model.ground_truth`')]);
+    expect((await errorOf(() => load({ files: files("hole.jsonl") }))).message).toContain("Row 1 has no");
+  });
+
+  it("names the row of a prompt without a token", async () => {
+    const folder = folderWith({
+      "a.jsonl": lines([
+        { data_source: "s", prompt: user("one") },
+        { data_source: "s", prompt: user("") },
+      ]),
+    });
+    const error = await errorOf(() => load({ files: [join(folder, "a.jsonl")] }));
+    expect(error).toMatchObject({ code: "VERL_DATA_PROMPT_EMPTY", location: { file: join(folder, "a.jsonl") } });
+    expect(error.message).toContain("row 1");
+  });
+
   it("says so when there is no file or no row", async () => {
     const folder = folderWith({ "a.jsonl": lines([{ data_source: "s", prompt: user("one") }]) });
     for (const setup of [{ files: [] }, { files: [join(folder, "a.jsonl")], source: { maxSamples: 0 } }]) {
