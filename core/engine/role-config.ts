@@ -19,8 +19,8 @@ export interface OptimConfig {
 
 /** What an engine is told about its role: the value of the `ROLE_CONFIG` token. */
 export interface RoleConfig {
-  /** A `critic` has a value head in place of the language-model head. */
-  role: "actor" | "ref" | "critic" | "rollout";
+  /** A `critic` has a value head in place of the language-model head. `sft` is the model of a supervised run. */
+  role: "actor" | "ref" | "critic" | "rollout" | "sft";
   model: {
     /** Folder in the Hugging Face layout: config.json and, unless the model starts from random weights, model.safetensors. */
     path: string;

@@ -25,7 +25,7 @@ export class SftWorker extends ModelWorker {
   private readonly microBatch: MicroBatchSize;
 
   constructor(context: WorkerContext, { config, container, steps }: SftWorkerOptions) {
-    const role = { role: "actor", model: config.model, ...schedule(config.optim, { steps, updatesPerStep: 1 }) };
+    const role = { role: "sft", model: config.model, ...schedule(config.optim, { steps, updatesPerStep: 1 }) };
     super(context, container.create("engine", config.engine.strategy, { values: { [ROLE_CONFIG]: role } }));
     this.microBatch = microBatchSize(config.data.micro_batch_size_per_gpu, false, DEFAULT_TOKENS);
   }

@@ -121,7 +121,8 @@ export class EmbeddedEngine implements TrainingEngine {
   }
 
   async loadState(state: EngineState): Promise<void> {
-    const model = await this.model();
+    this.loading ??= this.load({ resumed: true });
+    const model = await this.loading;
     const prefix = "model.";
     const stored = [...state.arrays].filter(([name]) => name.startsWith(prefix));
     const weights = weightTensors(
@@ -168,11 +169,16 @@ export class EmbeddedEngine implements TrainingEngine {
     return this.loading;
   }
 
-  private async load(): Promise<Model> {
+  /** @param resumed the weights are replaced at once by a checkpoint's. */
+  private async load({ resumed = false } = {}): Promise<Model> {
+    const { role } = this.role;
     const { path } = this.role.model;
     const config = await loadModelConfig(this.role);
     const stored = await loadWeights(path);
-    if (!stored) this.log.info(`${path} has no model.safetensors: the ${this.role.role} starts from random weights.`);
+    if (!stored && !resumed) {
+      const who = role === "sft" ? "model" : role;
+      this.log.info(`${path} has no model.safetensors: the ${who} starts from random weights.`);
+    }
     // Named alike for every role, so that a reference or critic starts from the same weights as the actor.
     const weights = weightTensors(
       config,
