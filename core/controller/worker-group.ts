@@ -1,4 +1,5 @@
 import { isVerlError, VerlError } from "../errors/index.ts";
+import { isAbort } from "../errors/is-abort.ts";
 import { registries } from "../registry/index.ts";
 import type { DataProto } from "../batch/data-proto.ts";
 import type { DispatchTarget } from "./dispatch.ts";
@@ -107,7 +108,7 @@ export class WorkerGroup implements DispatchTarget {
 
   /** Errors that already explain themselves, and aborts, pass as they are. */
   private failure(method: string, rank: number, reason: unknown): unknown {
-    if (isVerlError(reason) || (reason instanceof Error && reason.name === "AbortError")) return reason;
+    if (isVerlError(reason) || isAbort(reason)) return reason;
     const text = reason instanceof Error ? reason.message : String(reason);
     return new VerlError("VERL_WORKER_FAILED", `Rank ${rank} of ${this.name} failed in ${method}: ${text}`, {
       cause: reason,
