@@ -29,7 +29,7 @@ export async function sampleGroups(run: PpoRun, step: number, metrics: StepMetri
   let counts = countGroups([]);
   for (let round = 1; ; round++) {
     const drawn = await phase("gen", () => drawAnswers(run, step, metrics, round));
-    const { batch, columns } = await phase("reward", () => score(run, drawn.batch, false, metrics));
+    const { batch, columns } = await phase("reward", () => score(run, drawn.batch, undefined, metrics));
     const judged = judgeGroups(batch.column("uid"), await groupMetric(run, batch, columns));
     const kept = judged.filter(({ verdict }) => verdict === "kept").slice(0, wanted - counts.kept);
     counts = countGroups(judged, counts);

@@ -8,8 +8,8 @@ export interface FitWork {
   step(step: number, metrics: StepMetrics): Promise<void>;
   /** Scores the validation data. */
   validate(step: number): Promise<Metrics>;
-  /** Writes a checkpoint of the state after `step`. */
-  save(step: number): Promise<void>;
+  /** Writes a checkpoint of the state after `step`. @returns makes it the newest; until then the one before counts. */
+  save(step: number): Promise<() => Promise<void>>;
   /** Takes the step's metrics. */
   log(metrics: Metrics, step: number): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface FitPlan {
   testFreq: number;
   /** Save every so many steps, and after the last; 0 or less: never. */
   saveFreq: number;
-  /** Aborted: the step under way is finished and, where saving is on, saved; it is the last, and it is not validated. */
+  /** Aborted: the step under way is the last. It is finished with its validation and, where saving is on, saved. */
   stop: AbortSignal;
 }
 
@@ -36,33 +36,34 @@ export interface FitEnd {
 /** Steps, validates and saves until the last step or until asked to stop. */
 export async function fitLoop(work: FitWork, { start, total, testFreq, saveFreq, stop }: FitPlan): Promise<FitEnd> {
   let done = start;
+  let saved = start;
   while (done < total && !stop.aborted) {
     const step = done + 1;
-    const metrics = new StepMetrics();
-    if (!(await finishes(() => work.step(step, metrics), stop))) {
-      // A stop saves what was done, unless that has been saved.
-      if (saveFreq > 0 && done > start && !due(saveFreq, done, false)) await work.save(done);
-      break;
-    }
     const last = step === total;
-    if (!stop.aborted && due(testFreq, step, last)) {
-      metrics.addAll(await metrics.timer("testing")(() => work.validate(step)));
-    }
-    if (due(saveFreq, step, last || stop.aborted)) await metrics.timer("save_checkpoint")(() => work.save(step));
+    const metrics = new StepMetrics();
+    if (await givesUp(() => work.step(step, metrics), stop)) break;
+    if (due(testFreq, step, last)) metrics.addAll(await metrics.timer("testing")(() => work.validate(step)));
+    const publish = due(saveFreq, step, last)
+      ? await metrics.timer("save_checkpoint")(() => work.save(step))
+      : undefined;
     metrics.add("training/global_step", step);
+    // A checkpoint counts only once its step is logged: a kill in between repeats the step and loses no metrics.
     await work.log(metrics.finish(), step);
     done = step;
+    await publish?.();
+    if (publish) saved = step;
   }
+  if (saveFreq > 0 && saved < done) await (await work.save(done))();
   return { step: done, interrupted: done < total };
 }
 
-/** False when the work gave up because it was asked to stop. */
-async function finishes(work: () => Promise<void>, stop: AbortSignal): Promise<boolean> {
+/** True when the work gave up because it was asked to stop; any other error is thrown. */
+export async function givesUp(work: () => Promise<void>, stop: AbortSignal): Promise<boolean> {
   try {
     await work();
-    return true;
+    return false;
   } catch (error) {
-    if (stop.aborted && error === stop.reason) return false;
+    if (stop.aborted && error === stop.reason) return true;
     throw error;
   }
 }

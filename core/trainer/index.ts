@@ -7,5 +7,5 @@ export * from "./rollout-log/index.ts";
 export { Trackers } from "./trackers.ts";
 export { PpoTrainer } from "./ppo-trainer.ts";
 export type { TrainerOptions } from "./run-options.ts";
-export { MODEL_FOLDER, type FitResult } from "./run-record.ts";
+export type { FitResult } from "./run-record.ts";
 export { SftTrainer } from "./sft-trainer.ts";

@@ -88,11 +88,20 @@ export interface Scored {
   columns: RewardColumns;
 }
 
-/** @throws VERL_REWARD_UNSCORED when too many answers have no score. */
-export async function score(run: PpoRun, batch: DataProto, validate: boolean, metrics: StepMetrics): Promise<Scored> {
+/**
+ * @param validation ends the scoring of validation answers; undefined for training answers, which a stop leaves some grace.
+ * @throws VERL_REWARD_UNSCORED when too many answers have no score.
+ */
+export async function score(
+  run: PpoRun,
+  batch: DataProto,
+  validation: AbortSignal | undefined,
+  metrics: StepMetrics,
+): Promise<Scored> {
+  const validate = validation !== undefined;
   const compute = (signal: AbortSignal) => run.reward.computeRewards(batch, { validate, signal });
   const train = (signal: AbortSignal) => compute(AbortSignal.any([signal, run.ended.signal]));
-  const results = await (validate ? compute(run.stop) : withGrace(run.stop, STOP_GRACE_S, train));
+  const results = await (validation ? compute(validation) : withGrace(run.stop, STOP_GRACE_S, train));
   const rewards = results.flat().slice(0, batch.length);
   requireScored(rewards, run.config.reward_model.max_unscored_fraction);
   const columns = layOutRewards(rewards, batch);

@@ -132,7 +132,7 @@ export async function createPpoRun(given: PpoConfig, options: TrainerOptions = {
     config,
     console,
     container,
-    record: new RunRecord({ trainer, keep: trainer.max_actor_ckpt_to_keep, container, console }),
+    record: new RunRecord({ config, facts: options.facts, keep: trainer.max_actor_ckpt_to_keep, container, console }),
     rollouts: new RolloutLog({
       runDir: trainer.default_local_dir,
       tokenizer,

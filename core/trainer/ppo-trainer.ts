@@ -1,11 +1,10 @@
-import { join } from "node:path";
 import { createKlController } from "../algorithm/kl-controller.ts";
 import { DataProto } from "../batch/data-proto.ts";
 import type { PpoConfig } from "../config/index.ts";
 import type { LoaderState } from "../data/loader.ts";
 import { responseLengths } from "../reward/score-batch.ts";
 import { pickParts, sampleGroups } from "./filter-groups.ts";
-import { fitLoop, type FitEnd } from "./fit-loop.ts";
+import { fitLoop, givesUp, type FitEnd } from "./fit-loop.ts";
 import { computeDataMetrics, computeThroughputMetrics, computeTimingMetrics } from "./metrics/index.ts";
 import { StepMetrics } from "./metrics/step-metrics.ts";
 import { checkBatchFields, usesGreedyBaseline } from "./ppo-fields.ts";
@@ -24,7 +23,7 @@ import { createPpoRun, type PpoRun } from "./ppo-run.ts";
 import { answerValidation, showAnswers, validationMetrics } from "./ppo-validation.ts";
 import { addGreedyBaselines } from "./remax-baseline.ts";
 import type { TrainerOptions } from "./run-options.ts";
-import { freezeFor, MODEL_FOLDER, type FitResult } from "./run-record.ts";
+import { freezeFor, type FitResult } from "./run-record.ts";
 
 /** The trainer's own part of a checkpoint. */
 interface PpoExtra {
@@ -53,12 +52,10 @@ export class PpoTrainer {
       await this.run.policy.updateWeights();
       console.begin(total, start);
       // A resumed run has its first validation behind it.
-      if (validation && ((val_before_train && start === 0) || val_only) && !stop.aborted) {
-        const metrics = await this.validate(start);
-        if (Object.keys(metrics).length > 0) await record.logBefore(metrics, start);
-      }
-      const end = val_only ? { step: start, interrupted: stop.aborted } : await this.loop(start);
-      return await record.close(end, total, end.step === total ? await this.saveModel() : undefined);
+      const first = validation && ((val_before_train && start === 0) || val_only);
+      const stopped = first && !stop.aborted ? await this.validateFirst(start) : stop.aborted;
+      const end = val_only ? { step: start, interrupted: stopped } : await this.loop(start);
+      return await record.close(end, total, (folder) => this.run.policy.savePretrained(folder));
     } catch (error) {
       await record.abandon();
       throw error;
@@ -74,7 +71,7 @@ export class PpoTrainer {
     return fitLoop(
       {
         step: (step, metrics) => this.step(step, metrics),
-        validate: (step) => this.validate(step),
+        validate: (step) => this.validate(step, this.run.ended.signal),
         save: (step) => this.save(step),
         log: (metrics, step) => record.log(metrics, step),
       },
@@ -110,7 +107,7 @@ export class PpoTrainer {
     const scoring = async () => {
       const { parts } = sampled;
       if (parts) return { added: new DataProto(), parts: order ? pickParts(parts, order) : parts };
-      const { added, columns } = await phase("reward", () => score(run, batch, false, metrics));
+      const { added, columns } = await phase("reward", () => score(run, batch, undefined, metrics));
       return { added, parts: columns.parts };
     };
     const logging = () => phase("old_log_prob", () => addOldLogProbs(run, batch, metrics));
@@ -151,32 +148,31 @@ export class PpoTrainer {
     metrics.add("perf/cpu_memory_used_gb", process.memoryUsage.rss() / 2 ** 30);
   }
 
-  /** Asked to stop, validation is given up and reports nothing. */
-  private async validate(step: number): Promise<Record<string, number>> {
-    const { record, rollouts, console, stop, config, tokenizer } = this.run;
+  /** Validation outside a step: a stop gives it up. @returns true when that happened. */
+  private async validateFirst(step: number): Promise<boolean> {
+    const { record, stop } = this.run;
+    return givesUp(async () => record.logBefore(await this.validate(step, stop), step), stop);
+  }
+
+  private async validate(step: number, signal: AbortSignal): Promise<Record<string, number>> {
+    const { record, rollouts, console, config, tokenizer } = this.run;
     console.phase("validate");
-    try {
-      const reported = new StepMetrics();
-      this.run.metrics.step = reported;
-      const answers = await answerValidation(this.run, step, reported);
-      const metrics = validationMetrics(answers, reported);
-      record.validated(metrics);
-      await rollouts.validation(answers.batch, step, answers.columns.parts);
-      for (const line of showAnswers(answers, config.trainer.log_val_generations, tokenizer)) console.note(line);
-      return metrics;
-    } catch (error) {
-      if (!stop.aborted) throw error;
-      return {};
-    }
+    const reported = new StepMetrics();
+    this.run.metrics.step = reported;
+    const answers = await answerValidation(this.run, step, reported, signal);
+    const metrics = validationMetrics(answers, reported);
+    record.validated(metrics);
+    await rollouts.validation(answers.batch, step, answers.columns.parts);
+    for (const line of showAnswers(answers, config.trainer.log_val_generations, tokenizer)) console.note(line);
+    return metrics;
   }
 
   /** @returns steps done before. */
   private async resume(): Promise<number> {
     const { record, console, container, policy, critic, loader, klInReward, config } = this.run;
-    const checkpoint = await record.restore();
+    const checkpoint = await record.begin();
     if (!checkpoint) return 0;
     const { engines, loader: position, extra } = checkpoint.parts;
-    record.compareSeed(checkpoint.parts.rng);
     await policy.loadState(engines["actor"]!);
     if (critic && engines["critic"]) await critic.loadState(engines["critic"]);
     else if (critic) console.logger.warn("The checkpoint has no critic: this run's starts from its model.");
@@ -188,31 +184,25 @@ export class PpoTrainer {
     return checkpoint.step;
   }
 
-  private async save(step: number): Promise<void> {
+  private async save(step: number): Promise<() => Promise<void>> {
     const { record, container, policy, critic, loader, klInReward, config } = this.run;
     const [actor] = await policy.saveState();
     const criticState = critic ? (await critic.saveState())[0] : undefined;
     const extra: PpoExtra = klInReward ? { klCoefficient: klInReward.control.value } : {};
-    const path = await record.save(step, {
+    const wantsModel = (section: { checkpoint: { save_contents: readonly string[] } }): boolean =>
+      section.checkpoint.save_contents.includes("hf_model");
+    return record.save(step, {
       engines: { actor: actor!, ...(criticState && { critic: criticState }) },
+      models: {
+        ...(wantsModel(config.actor_rollout_ref.actor) && { actor: (folder) => policy.savePretrained(folder) }),
+        ...(critic && wantsModel(config.critic) && { critic: (folder) => critic.savePretrained(folder) }),
+      },
       loader: loader.saveState(),
       // Every stream is named by the step that draws from it, so the seed is all of their state.
       rng: { seed: config.trainer.seed },
       plugins: container.saveStates(),
       extra,
     });
-    if (config.actor_rollout_ref.actor.checkpoint.save_contents.includes("hf_model")) {
-      await policy.savePretrained(join(path, "actor", MODEL_FOLDER));
-    }
-    if (config.critic.checkpoint.save_contents.includes("hf_model")) {
-      await critic?.savePretrained(join(path, "critic", MODEL_FOLDER));
-    }
-  }
-
-  private async saveModel(): Promise<string> {
-    const folder = join(this.run.config.trainer.default_local_dir, MODEL_FOLDER);
-    await this.run.policy.savePretrained(folder);
-    return folder;
   }
 
   private async dispose(): Promise<void> {

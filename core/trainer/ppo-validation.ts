@@ -7,9 +7,17 @@ import { collate, score, takeMetrics, type Scored } from "./ppo-phases.ts";
 import type { RewardColumns } from "./ppo-rewards.ts";
 import type { PpoRun } from "./ppo-run.ts";
 
-/** Answers the validation prompts, `data.val_batch_size` at a time, each `val_kwargs.n` times, and scores the answers. */
-export async function answerValidation(run: PpoRun, step: number, metrics: StepMetrics): Promise<Scored> {
-  const { validation, config, policy, stop } = run;
+/**
+ * Answers the validation prompts, `data.val_batch_size` at a time, each `val_kwargs.n` times, and scores the answers.
+ * @param signal gives it up; the signal's reason is thrown.
+ */
+export async function answerValidation(
+  run: PpoRun,
+  step: number,
+  metrics: StepMetrics,
+  signal: AbortSignal,
+): Promise<Scored> {
+  const { validation, config, policy } = run;
   const all = collate(
     run,
     validation!,
@@ -19,10 +27,10 @@ export async function answerValidation(run: PpoRun, step: number, metrics: StepM
   const answers: DataProto[] = [];
   for (const prompts of all.split(config.data.val_batch_size ?? all.length)) {
     const repeated = prompts.repeat(config.actor_rollout_ref.rollout.val_kwargs.n);
-    const part = await policy.generateSequences(repeated, { step, validate: true, signal: stop });
+    const part = await policy.generateSequences(repeated, { step, validate: true, signal });
     answers.push(takeMetrics(part, metrics));
   }
-  return score(run, joinAnswers(answers), true, metrics);
+  return score(run, joinAnswers(answers), signal, metrics);
 }
 
 /** Parts may differ in the columns that their agent loops filled; what a part lacks is null. */

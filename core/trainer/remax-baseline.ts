@@ -21,7 +21,7 @@ export async function addGreedyBaselines(
   try {
     const options = { step, validate: false, greedy: true, signal: run.ended.signal };
     const answers = takeMetrics(await run.policy.generateSequences(prompts, options), aside);
-    const { batch: scored } = await score(run, answers, false, aside);
+    const { batch: scored } = await score(run, answers, undefined, aside);
     const baselines = scoresByPrompt(scored);
     for (const value of baselines.values()) aside.add("score/mean", value);
     const rows = Float32Array.from(batch.column("uid"), (uid) => baselines.get(uid) ?? NaN);

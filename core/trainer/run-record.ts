@@ -1,13 +1,21 @@
+import { join } from "node:path";
 import type { PpoConfig, SftConfig } from "../config/index.ts";
 import { freezeRegistries, type RunContainer } from "../registry/index.ts";
-import { CheckpointManager, type Checkpoint, type CheckpointParts } from "./checkpoint/index.ts";
+import {
+  CheckpointManager,
+  MODEL_FOLDER,
+  type Checkpoint,
+  type CheckpointContent,
+  type WriteModel,
+} from "./checkpoint/index.ts";
 import type { FitEnd } from "./fit-loop.ts";
-import { readReportData, summarise, writeReport } from "./report/index.ts";
+import { configChanges } from "./config-changes.ts";
+import { readReportData, summarise, writeReport, writeRunFacts, type RunFacts } from "./report/index.ts";
+import { JsonLinesFile } from "./rollout-log/json-lines.ts";
+import { ROLLOUTS_FILE } from "./rollout-log/rollout-log.ts";
+import { RunDirectory } from "./run-directory.ts";
 import type { RunConsole } from "./run-console.ts";
 import { Trackers } from "./trackers.ts";
-
-/** Folder of the run's directory that holds the trained model in the Hugging Face layout. */
-export const MODEL_FOLDER = "huggingface";
 
 type Metrics = Readonly<Record<string, number>>;
 
@@ -29,7 +37,9 @@ export interface FitResult extends FitEnd {
 }
 
 export interface RunRecordOptions {
-  trainer: PpoConfig["trainer"] | SftConfig["trainer"];
+  config: PpoConfig | SftConfig;
+  /** Goes to run.json. */
+  facts: RunFacts | undefined;
   /** Checkpoints to keep; null: all. */
   keep: number | null;
   container: RunContainer;
@@ -37,50 +47,73 @@ export interface RunRecordOptions {
 }
 
 /** Closes the registries for the time of a run. @returns opens them again. */
-export function freezeFor({ project_name, experiment_name }: RunRecordOptions["trainer"]): () => void {
+export function freezeFor({ project_name, experiment_name }: RunRecordOptions["config"]["trainer"]): () => void {
   return freezeRegistries(`${project_name}/${experiment_name}`);
 }
 
 /** What a run leaves behind: metrics at the trackers, checkpoints, and the closing words. */
 export class RunRecord {
   private readonly options: RunRecordOptions;
+  private readonly trainer: RunRecordOptions["config"]["trainer"];
   private readonly trackers: Trackers;
   private readonly checkpoints: CheckpointManager;
   private metrics: Metrics = {};
   private validation: Metrics = {};
   private checkpoint: string | undefined;
   private logged = false;
+  private directory: RunDirectory | undefined;
 
   constructor(options: RunRecordOptions) {
-    const { trainer, keep, container, console } = options;
+    const { config, keep, container, console } = options;
+    const { trainer } = config;
     this.options = options;
+    this.trainer = trainer;
     this.trackers = Trackers.create(trainer.logger, container, console.logger);
     this.checkpoints = new CheckpointManager({ dir: trainer.default_local_dir, keep, logger: console.logger });
   }
 
-  /** The checkpoint that `trainer.resume_mode` asks for, or undefined for a fresh start. */
-  async restore(): Promise<Checkpoint | undefined> {
-    const { resume_mode, resume_from_path } = this.options.trainer;
+  /**
+   * Takes the run's directory and brings it to where the run begins: after the step of a checkpoint, or empty.
+   * @returns the checkpoint that `trainer.resume_mode` asks for, or undefined for a fresh start.
+   */
+  async begin(): Promise<Checkpoint | undefined> {
+    const { config, facts } = this.options;
+    const { resume_mode, resume_from_path, default_local_dir } = this.trainer;
+    this.directory = await RunDirectory.open(default_local_dir, this.options.console.logger);
     const path = await this.checkpoints.resolveResume(resume_mode, resume_from_path);
-    if (path === undefined) return undefined;
-    const checkpoint = await this.checkpoints.load(path);
-    this.checkpoint = path;
-    this.options.console.logger.info(`Resuming after step ${checkpoint.step} from ${path}.`);
+    const checkpoint = path === undefined ? undefined : await this.checkpoints.load(path);
+    if (!checkpoint || !(await this.directory.owns(checkpoint.path))) await this.directory.setAside(config);
+    else if (!("val_only" in this.trainer && this.trainer.val_only)) await this.goOnAfter(checkpoint.step);
+    if (facts) await this.directory.write(() => writeRunFacts(default_local_dir, facts));
+    if (checkpoint) this.tellResume(checkpoint);
     return checkpoint;
   }
 
-  /** Streams of random numbers go on with the config's seed, whatever the checkpoint's was. */
-  compareSeed(saved: unknown): void {
-    const { trainer, console } = this.options;
-    const seed = (saved as { seed?: unknown } | null)?.seed;
-    if (seed === trainer.seed) return;
-    console.logger.warn(`The checkpoint is of a run with seed ${String(seed)}; this one goes on with ${trainer.seed}.`);
+  /** Drops what was logged of steps that are done again. */
+  private async goOnAfter(step: number): Promise<void> {
+    const rollouts = new JsonLinesFile(join(this.trainer.default_local_dir, ROLLOUTS_FILE));
+    await this.directory!.write(async () => {
+      await this.checkpoints.pointTo(step);
+      await rollouts.dropAfter(step);
+    });
+    await this.trackers.resume(step);
   }
 
-  /** @returns the checkpoint's directory. */
-  async save(step: number, parts: CheckpointParts): Promise<string> {
-    this.checkpoint = await this.checkpoints.save(step, parts);
-    return this.checkpoint;
+  private tellResume({ step, path, parts }: Checkpoint): void {
+    const { logger } = this.options.console;
+    this.checkpoint = path;
+    logger.info(`Resuming after step ${step} from ${path}.`);
+    const changes = parts.config === undefined ? [] : configChanges(parts.config, this.options.config);
+    if (changes.length === 0) return;
+    logger.warn(`The config is not the checkpoint's: ${changes.join(", ")}. The run goes on with the new values.`);
+  }
+
+  /** Writes a checkpoint. @returns makes it the newest. */
+  async save(step: number, parts: CheckpointContent): Promise<() => Promise<void>> {
+    const publish = await this.checkpoints.prepare(step, { ...parts, config: this.options.config });
+    return async () => {
+      this.checkpoint = await publish();
+    };
   }
 
   /** Takes a step's metrics. */
@@ -102,9 +135,12 @@ export class RunRecord {
     this.validation = metrics;
   }
 
-  /** Closes the trackers and says how the run ended. */
-  async close(end: FitEnd, total: number, model?: string): Promise<FitResult> {
-    const { trainer, console } = this.options;
+  /** Writes the model where the last step was reached, closes the trackers and says how the run ended. */
+  async close(end: FitEnd, total: number, writeModel: WriteModel): Promise<FitResult> {
+    const { trainer } = this;
+    const { console } = this.options;
+    const model = end.step === total ? join(trainer.default_local_dir, MODEL_FOLDER) : undefined;
+    if (model) await this.checkpoints.saveModel(writeModel);
     const { metrics, validation, checkpoint } = this;
     await this.trackers.close();
     console.end();
@@ -120,12 +156,14 @@ export class RunRecord {
       model,
     };
     for (const line of [...summary, ...closingWords(result)]) console.note(line);
+    await this.directory?.close();
     return result;
   }
 
   /** A report that cannot be written spoils no run. */
   private async writeReport(): Promise<{ report?: string; summary: string[] }> {
-    const { trainer, console } = this.options;
+    const { trainer } = this;
+    const { console } = this.options;
     try {
       const data = await readReportData(trainer.default_local_dir);
       return { report: await writeReport(trainer.default_local_dir, data), summary: summarise(data) };
@@ -139,6 +177,7 @@ export class RunRecord {
   async abandon(): Promise<void> {
     await this.trackers.close();
     this.options.console.end();
+    await this.directory?.close();
   }
 }
 

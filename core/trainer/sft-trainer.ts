@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { SftConfig } from "../config/index.ts";
 import { WorkerGroup, type GroupOf } from "../controller/worker-group.ts";
 import { collateSft } from "../data/collate-sft.ts";
@@ -14,7 +13,7 @@ import type { StepMetrics } from "./metrics/step-metrics.ts";
 import { computeThroughputMetrics } from "./metrics/timing-metrics.ts";
 import { RunConsole } from "./run-console.ts";
 import type { TrainerOptions } from "./run-options.ts";
-import { freezeFor, MODEL_FOLDER, RunRecord, type FitResult } from "./run-record.ts";
+import { freezeFor, RunRecord, type FitResult } from "./run-record.ts";
 import { trainedTokens } from "./sft-loss.ts";
 import { SftWorker } from "./workers/sft-worker.ts";
 
@@ -62,7 +61,7 @@ export class SftTrainer {
     return new SftTrainer({
       config,
       console,
-      record: new RunRecord({ trainer, keep: trainer.max_ckpt_to_keep, container, console }),
+      record: new RunRecord({ config, facts: options.facts, keep: trainer.max_ckpt_to_keep, container, console }),
       tokenizer,
       train,
       validation: data.val_files.length > 0 ? await load(data.val_files, data.val_max_samples) : undefined,
@@ -81,8 +80,7 @@ export class SftTrainer {
       const start = await this.resume();
       console.begin(total, start);
       const end = await this.loop(start);
-      const model = end.interrupted ? undefined : await this.saveModel();
-      return await record.close(end, total, model);
+      return await record.close(end, total, (folder) => workers.savePretrained(folder));
     } catch (error) {
       await record.abandon();
       throw error;
@@ -152,32 +150,24 @@ export class SftTrainer {
   /** @returns steps done before. */
   private async resume(): Promise<number> {
     const { record, workers, loader } = this.parts;
-    const checkpoint = await record.restore();
+    const checkpoint = await record.begin();
     if (!checkpoint) return 0;
-    record.compareSeed(checkpoint.parts.rng);
     await workers.loadState(checkpoint.parts.engines["actor"]!);
     loader.loadState(checkpoint.parts.loader as LoaderState);
     return checkpoint.step;
   }
 
-  private async save(step: number): Promise<void> {
+  private async save(step: number): Promise<() => Promise<void>> {
     const { record, workers, loader, config } = this.parts;
     const [actor] = await workers.saveState();
-    const path = await record.save(step, {
+    const wantsModel = config.trainer.checkpoint.save_contents.includes("hf_model");
+    return record.save(step, {
       engines: { actor: actor! },
+      models: wantsModel ? { actor: (folder) => workers.savePretrained(folder) } : {},
       loader: loader.saveState(),
       rng: { seed: config.trainer.seed },
       plugins: {},
       extra: {},
     });
-    if (config.trainer.checkpoint.save_contents.includes("hf_model")) {
-      await workers.savePretrained(join(path, "actor", MODEL_FOLDER));
-    }
-  }
-
-  private async saveModel(): Promise<string> {
-    const folder = join(this.parts.config.trainer.default_local_dir, MODEL_FOLDER);
-    await this.parts.workers.savePretrained(folder);
-    return folder;
   }
 }

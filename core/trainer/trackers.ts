@@ -28,6 +28,10 @@ export class Trackers implements Tracker {
     await this.#each((tracker) => tracker.log(metrics, step));
   }
 
+  async resume(step: number): Promise<void> {
+    await this.#each((tracker) => tracker.resume?.(step));
+  }
+
   async close(): Promise<void> {
     await this.#each((tracker) => tracker.close?.());
   }

@@ -4,7 +4,8 @@ import type { RunPlace } from "./run-place.ts";
 
 /**
  * JSON lines `{ "step": …, "data": { … } }` in `<run dir>/metrics.jsonl`, and in the file that verl's environment variables name:
- * `VERL_FILE_LOGGER_PATH`, or `<VERL_FILE_LOGGER_ROOT>/<project>/<experiment>.jsonl`. A resumed run goes on in the same file.
+ * `VERL_FILE_LOGGER_PATH`, or `<VERL_FILE_LOGGER_ROOT>/<project>/<experiment>.jsonl`. A resumed run goes on in the
+ * same file, behind the step that it resumes from.
  */
 export class FileTracker implements Tracker {
   readonly #files: readonly JsonLinesFile[];
@@ -15,6 +16,10 @@ export class FileTracker implements Tracker {
     if (path) paths.add(path);
     else if (root) paths.add(join(root, trainer.project_name, `${trainer.experiment_name}.jsonl`));
     this.#files = [...paths].map((name) => new JsonLinesFile(name));
+  }
+
+  async resume(step: number): Promise<void> {
+    for (const file of this.#files) await file.dropAfter(step);
   }
 
   log(data: Readonly<Record<string, number>>, step: number): void {

@@ -13,7 +13,7 @@ export const trackers = [
     description:
       "JSON lines `{ step, data }` in `<run dir>/metrics.jsonl` and where VERL_FILE_LOGGER_PATH or VERL_FILE_LOGGER_ROOT say.",
     departures: [
-      "The file is appended to, so that a resumed run keeps its past; verl truncates it.",
+      "A resumed run keeps the lines up to the step that it resumes from; verl truncates the file.",
       "Without the environment variables the file lies in the run's directory; verl's is `./<project>/<experiment>.jsonl`.",
     ],
     create: FileTracker,

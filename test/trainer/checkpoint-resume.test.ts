@@ -33,7 +33,9 @@ async function run({ saveFreq = 0, killAfter = Infinity, total = 8 } = {}): Prom
       },
       validate: () => Promise.resolve({}),
       save: async (step) => {
-        await checkpoints.save(step, { engines: {}, loader: loader.saveState(), rng: null, plugins: {}, extra: null });
+        const state = { engines: {}, loader: loader.saveState(), rng: null, plugins: {}, extra: null };
+        const publish = await checkpoints.prepare(step, state);
+        return async () => void (await publish());
       },
       log: () => Promise.resolve(),
     },

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { NdArray } from "../../core/batch/nd-array.ts";
+import { VerlError } from "../../core/errors/index.ts";
 import { CheckpointManager } from "../../core/trainer/checkpoint/checkpoint-manager.ts";
 import type { CheckpointParts } from "../../core/trainer/checkpoint/checkpoint-parts.ts";
 
@@ -78,6 +79,66 @@ describe("CheckpointManager", () => {
     for (const file of Object.values(manifest.files)) {
       expect(file).toEqual({ bytes: expect.any(Number), sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
     }
+  });
+
+  it("writes a model of other tools' layout inside of the checkpoint, hashed like the rest", async () => {
+    const write = async (folder: string) => {
+      await mkdir(join(folder, "deep"), { recursive: true });
+      await writeFile(join(folder, "model.safetensors"), "weights");
+      await writeFile(join(folder, "deep/note"), "");
+    };
+    const path = await manager().save(1, { ...partsOf(1), models: { actor: write } });
+    expect(await readFile(join(path, "actor/huggingface/model.safetensors"), "utf8")).toBe("weights");
+    expect((await manager().load(path)).parts).toEqual(partsOf(1));
+    await truncate(join(path, "actor/huggingface/model.safetensors"), 3);
+    await expect(manager().load(path)).rejects.toMatchObject({
+      code: "VERL_CHECKPOINT_CORRUPT",
+      message: expect.stringContaining("actor/huggingface/model.safetensors has 3 bytes"),
+    });
+  });
+
+  it.each(["checkpoint", "trained model"])(
+    "tells when the disk refuses a model of a %s, and leaves no half",
+    async (what) => {
+      await manager().save(1, partsOf(1));
+      const refused = async (folder: string) => {
+        await mkdir(folder);
+        await writeFile(join(folder, "config.json"), "{}");
+        const cause = Object.assign(new Error("ENOSPC: no space left on device, write"), {
+          code: "ENOSPC",
+          syscall: "write",
+        });
+        throw new VerlError("VERL_WORKER_FAILED", "Rank 0 failed.", { cause });
+      };
+      const writing =
+        what === "checkpoint"
+          ? manager().save(2, { ...partsOf(2), models: { actor: refused } })
+          : manager().saveModel(refused);
+      await expect(writing).rejects.toMatchObject({
+        code: "VERL_CHECKPOINT_WRITE",
+        message: expect.stringMatching(new RegExp(`The ${what}.* could not be written .*: the disk is full`)),
+        hint: expect.stringContaining("global_step_1"),
+      });
+      expect((await readdir(dir)).sort()).toEqual(["global_step_1", "latest_checkpointed_iteration.txt"]);
+    },
+  );
+
+  it("replaces the trained model whole", async () => {
+    const write = (name: string) => async (folder: string) => {
+      await mkdir(folder);
+      await writeFile(join(folder, name), "");
+    };
+    await manager().saveModel(write("old"));
+    await manager().saveModel(write("new"));
+    expect(await readdir(dir)).toEqual(["huggingface"]);
+    expect(await readdir(join(dir, "huggingface"))).toEqual(["new"]);
+  });
+
+  it("is not found before it is published", async () => {
+    const publish = await manager().prepare(1, partsOf(1));
+    expect(await stepNames()).toEqual([]);
+    await publish();
+    expect(await manager().latest()).toBe(join(dir, "global_step_1"));
   });
 
   it("keeps the newest, those of earlier processes included", async () => {

@@ -1,10 +1,19 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { isVerlError, VerlError } from "../../errors/verl-error.ts";
+import { VerlError } from "../../errors/verl-error.ts";
 import type { Logger } from "../../registry/logger.ts";
-import { readParts, writeParts, type CheckpointParts } from "./checkpoint-parts.ts";
-import { replaceDurably, syncDirectory } from "./durable-files.ts";
+import {
+  MODEL_FOLDER,
+  readParts,
+  writeParts,
+  type CheckpointContent,
+  type CheckpointParts,
+  type WriteModel,
+} from "./checkpoint-parts.ts";
+import { makeDurable, replaceDurably, syncDirectory } from "./durable-files.ts";
+import { POINTER_FILE, readPointer } from "./pointer.ts";
+import { isAlive } from "./process-alive.ts";
 import { checkFormat, findDamage, MANIFEST_FILE, readManifest, type Manifest } from "./manifest.ts";
 
 /** A checkpoint on disk. */
@@ -30,11 +39,9 @@ export interface CheckpointManagerOptions {
   logger: Pick<Logger, "info" | "warn">;
 }
 
-/** verl's name of the pointer to the newest checkpoint: a text file with the step. */
-const POINTER_FILE = "latest_checkpointed_iteration.txt";
 const STEP_DIRECTORY = /^global_step_(\d{1,15})$/;
 /** `.saving-<pid>-…` is being written, `.replaced-<pid>-…` waits to be deleted. */
-const SCRATCH_DIRECTORY = /^\.(saving|replaced)-(\d{1,10})-[0-9a-f]{8}-(global_step_\d{1,15})$/;
+const SCRATCH_DIRECTORY = /^\.(saving|replaced)-(\d{1,10})-[0-9a-f]{8}-(global_step_\d{1,15}|huggingface)$/;
 
 /**
  * Saves and finds checkpoints in verl's layout: `<dir>/global_step_<N>/{actor,critic}/…` and `<dir>/latest_checkpointed_iteration.txt`.
@@ -58,22 +65,45 @@ export class CheckpointManager {
    * @returns its directory.
    * @throws VERL_CHECKPOINT_WRITE when the disk refuses, VERL_CHECKPOINT_STATE for a state that files cannot keep.
    */
-  async save(step: number, parts: CheckpointParts): Promise<string> {
-    const path = join(this.#dir, `global_step_${step}`);
-    const scratch = join(this.#dir, this.#scratchName("saving", step));
-    try {
+  async save(step: number, parts: CheckpointContent): Promise<string> {
+    const publish = await this.prepare(step, parts);
+    return publish();
+  }
+
+  /**
+   * The long half of `save`: writes the checkpoint beside its place. Nobody finds it there, and a later start clears it away.
+   * @returns the short half, which puts it in its place; it returns the directory.
+   */
+  async prepare(step: number, parts: CheckpointContent): Promise<() => Promise<string>> {
+    const name = `global_step_${step}`;
+    const path = join(this.#dir, name);
+    const scratch = this.#scratch("saving", name);
+    const what = `checkpoint of step ${step}`;
+    await this.#orClear(scratch, what, async () => {
       await mkdir(this.#dir, { recursive: true });
       await this.#sweep();
       await mkdir(scratch);
       await writeParts(scratch, step, parts);
-      await this.#putInPlace(scratch, path, step);
-      await replaceDurably(join(this.#dir, POINTER_FILE), String(step));
-    } catch (error) {
-      await rm(scratch, { recursive: true, force: true }).catch(() => undefined);
-      throw isVerlError(error) ? error : await this.#writeFailed(step, error);
-    }
-    await this.#retain(path);
-    return path;
+    });
+    return async () => {
+      await this.#orClear(scratch, what, async () => {
+        await this.#putInPlace(scratch, name);
+        await replaceDurably(join(this.#dir, POINTER_FILE), String(step));
+      });
+      await this.#retain(path);
+      return path;
+    };
+  }
+
+  /** Writes the run's model beside its place, then puts it there. @throws VERL_CHECKPOINT_WRITE */
+  async saveModel(write: WriteModel): Promise<void> {
+    const scratch = this.#scratch("saving", MODEL_FOLDER);
+    await this.#orClear(scratch, "trained model", async () => {
+      await mkdir(this.#dir, { recursive: true });
+      await write(scratch);
+      await makeDurable(scratch);
+      await this.#putInPlace(scratch, MODEL_FOLDER);
+    });
   }
 
   /** All complete checkpoints, the smallest step first. */
@@ -96,7 +126,7 @@ export class CheckpointManager {
     await this.#sweep();
     const complete = await this.list();
     const newest = complete.at(-1);
-    const pointed = await this.#pointer();
+    const pointed = readPointer(this.#dir);
     const chosen = complete.find(({ step }) => step === pointed) ?? newest;
     if (chosen && pointed === undefined) {
       this.#logger.warn(`${POINTER_FILE} is missing or unreadable; the newest complete checkpoint is ${chosen.path}.`);
@@ -139,6 +169,13 @@ export class CheckpointManager {
     return path;
   }
 
+  /** Points `latest` to a checkpoint of this directory from which a run goes on, so that a later start does not take one of the way left. */
+  async pointTo(step: number): Promise<void> {
+    if (readPointer(this.#dir) === step) return;
+    await replaceDurably(join(this.#dir, POINTER_FILE), String(step));
+    this.#logger.info(`${POINTER_FILE} now names step ${step}; later checkpoints stay until this run replaces them.`);
+  }
+
   /**
    * Reads a checkpoint after checking every file against its hash.
    * @throws VERL_CHECKPOINT_MISSING, VERL_CHECKPOINT_CORRUPT (names the file, and the previous checkpoint that is whole), VERL_CHECKPOINT_FORMAT.
@@ -152,13 +189,24 @@ export class CheckpointManager {
     return { step: manifest.step, path, parts: await readParts(path, manifest) };
   }
 
-  #scratchName(kind: "saving" | "replaced", step: number): string {
-    return `.${kind}-${process.pid}-${randomBytes(4).toString("hex")}-global_step_${step}`;
+  async #orClear(scratch: string, what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      await rm(scratch, { recursive: true, force: true }).catch(() => undefined);
+      const refusal = systemError(error);
+      throw refusal ? await this.#writeFailed(what, refusal) : error;
+    }
   }
 
-  /** Renames a finished checkpoint to its place. One that lies there already (after a resume from further back) makes room. */
-  async #putInPlace(scratch: string, path: string, step: number): Promise<void> {
-    const old = join(this.#dir, this.#scratchName("replaced", step));
+  #scratch(kind: "saving" | "replaced", name: string): string {
+    return join(this.#dir, `.${kind}-${process.pid}-${randomBytes(4).toString("hex")}-${name}`);
+  }
+
+  /** Renames a finished directory to its place. One that lies there already (after a resume from further back) makes room. */
+  async #putInPlace(scratch: string, name: string): Promise<void> {
+    const path = join(this.#dir, name);
+    const old = this.#scratch("replaced", name);
     const replaced = await rename(path, old).then(
       () => true,
       (error: NodeJS.ErrnoException) => {
@@ -202,11 +250,6 @@ export class CheckpointManager {
     }
   }
 
-  async #pointer(): Promise<number | undefined> {
-    const text = await readFile(join(this.#dir, POINTER_FILE), "utf8").catch(() => "");
-    return /^\d{1,15}$/.test(text.trim()) ? Number(text) : undefined;
-  }
-
   async #stepDirectories(): Promise<{ step: number; path: string }[]> {
     return (await readDirectory(this.#dir)).flatMap((name) => {
       const step = STEP_DIRECTORY.exec(name)?.[1];
@@ -214,20 +257,15 @@ export class CheckpointManager {
     });
   }
 
-  async #writeFailed(step: number, cause: unknown): Promise<VerlError> {
-    const error = cause as NodeJS.ErrnoException;
+  async #writeFailed(what: string, error: NodeJS.ErrnoException): Promise<VerlError> {
     const previous = (await this.list().catch(() => [])).at(-1);
     const kept = previous ? `The previous checkpoint is intact: ${previous.path}.` : "No earlier checkpoint exists.";
     const reason = WRITE_REASONS[error.code ?? ""] ?? error.message;
-    return new VerlError(
-      "VERL_CHECKPOINT_WRITE",
-      `The checkpoint of step ${step} could not be written to ${this.#dir}: ${reason}.`,
-      {
-        hint: `${kept} Free space there or set trainer.default_local_dir to another disk; the unfinished files were removed.`,
-        location: { file: this.#dir, path: "trainer.default_local_dir" },
-        cause,
-      },
-    );
+    return new VerlError("VERL_CHECKPOINT_WRITE", `The ${what} could not be written to ${this.#dir}: ${reason}.`, {
+      hint: `${kept} Free space there or set trainer.default_local_dir to another disk; the unfinished files were removed.`,
+      location: { file: this.#dir, path: "trainer.default_local_dir" },
+      cause: error,
+    });
   }
 
   async #missing(path: string): Promise<VerlError> {
@@ -267,6 +305,13 @@ const WRITE_REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: "a part of the path is not a directory",
 };
 
+/** The system's refusal that an error is, or that lies behind it: an engine's errors come wrapped. */
+function systemError(error: unknown): NodeJS.ErrnoException | undefined {
+  let at = error as (NodeJS.ErrnoException & { cause?: unknown }) | null | undefined;
+  while (typeof at === "object" && at !== null && typeof at.syscall !== "string") at = at.cause as typeof at;
+  return at ?? undefined;
+}
+
 /** Complete checkpoints in the directory that holds `path`, `path` itself left out; the greatest step first. */
 async function siblingsOf(path: string): Promise<{ path: string; manifest: Manifest }[]> {
   const parent = dirname(resolve(path));
@@ -292,13 +337,4 @@ async function readDirectory(path: string): Promise<string[]> {
     if (error.code === "ENOENT") return [];
     throw error;
   });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }

@@ -5,9 +5,15 @@ import type { EngineState } from "../../engine/training-engine.ts";
 import { VerlError } from "../../errors/verl-error.ts";
 import { VERSION } from "../../registry/version.ts";
 import { readSafetensors, safetensorsChunks } from "../../tensor/safetensors.ts";
-import { syncDirectory, writeDurably, type FileDigest } from "./durable-files.ts";
+import { digestFile, makeDurable, syncDirectory, writeDurably, type FileDigest } from "./durable-files.ts";
 import { FORMAT, MANIFEST_FILE, type Manifest } from "./manifest.ts";
 import { stateFromJson, stateToJson } from "./state-json.ts";
+
+/** Folder, of a checkpoint's engine or of the run, that holds a model in the Hugging Face layout. */
+export const MODEL_FOLDER = "huggingface";
+
+/** Writes a model into a folder, which it makes. */
+export type WriteModel = (folder: string) => unknown;
 
 /** Everything that a run needs to go on as if it had not stopped. All but the engines' arrays is plain JSON data. */
 export interface CheckpointParts {
@@ -21,13 +27,21 @@ export interface CheckpointParts {
   plugins: Record<string, unknown>;
   /** The trainer's own counters. */
   extra: unknown;
+  /** The run's config, to tell a resumed run what has changed. */
+  config?: unknown;
+}
+
+/** What is written: beside the parts, models that other tools read, to `<engine>/huggingface`. They are not read back. */
+export interface CheckpointContent extends CheckpointParts {
+  models?: Readonly<Record<string, WriteModel>>;
 }
 
 const ENGINE_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+const CONFIG_FILE = "config.json";
 const STATE_FILES = ["loader", "rng", "plugins", "extra"] as const;
 
 /** Writes every file of a checkpoint into an empty directory, the manifest last, and returns once the disk has them. */
-export async function writeParts(directory: string, step: number, parts: CheckpointParts): Promise<void> {
+export async function writeParts(directory: string, step: number, parts: CheckpointContent): Promise<void> {
   const files: Record<string, FileDigest> = {};
   const write = async (name: string, pieces: readonly Uint8Array[]) => {
     files[name] = await writeDurably(join(directory, name), pieces);
@@ -39,9 +53,20 @@ export async function writeParts(directory: string, step: number, parts: Checkpo
     await mkdir(join(directory, name));
     await write(`${name}/state.safetensors`, safetensorsChunks(state.arrays));
     await write(`${name}/state.json`, [Buffer.from(stateToJson(state.json, `engines.${name}.json`))]);
+    const writeModel = parts.models?.[name];
+    if (writeModel) {
+      const folder = `${name}/${MODEL_FOLDER}`;
+      await writeModel(join(directory, folder));
+      for (const file of await makeDurable(join(directory, folder))) {
+        files[`${folder}/${file}`] = await digestFile(join(directory, folder, file));
+      }
+    }
     await syncDirectory(join(directory, name));
   }
   for (const name of STATE_FILES) await write(`${name}.json`, [Buffer.from(stateToJson(parts[name], name))]);
+  if (parts.config !== undefined) {
+    await write(CONFIG_FILE, [Buffer.from(stateToJson(parts.config, "config"))]);
+  }
   const manifest: Manifest = {
     format: FORMAT,
     step,
@@ -73,5 +98,6 @@ export async function readParts(directory: string, manifest: Manifest): Promise<
     rng: await readState("rng.json"),
     plugins: (await readState("plugins.json")) as Record<string, unknown>,
     extra: await readState("extra.json"),
+    ...(CONFIG_FILE in manifest.files && { config: await readState(CONFIG_FILE) }),
   };
 }

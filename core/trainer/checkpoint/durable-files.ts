@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { open, rename } from "node:fs/promises";
-import { dirname } from "node:path";
+import { open, readdir, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
 
 export interface FileDigest {
   bytes: number;
@@ -33,6 +33,27 @@ export async function syncDirectory(path: string): Promise<void> {
   } finally {
     await directory.close();
   }
+}
+
+/** Returns once the disk has everything below a directory. @returns the files, as paths from there. */
+export async function makeDurable(directory: string, below = ""): Promise<string[]> {
+  const files: string[] = [];
+  for (const entry of await readdir(join(directory, below), { withFileTypes: true })) {
+    const path = below === "" ? entry.name : `${below}/${entry.name}`;
+    if (entry.isDirectory()) {
+      files.push(...(await makeDurable(directory, path)));
+      continue;
+    }
+    const file = await open(join(directory, path), "r+");
+    try {
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    files.push(path);
+  }
+  await syncDirectory(join(directory, below));
+  return files;
 }
 
 /** Replaces a small file so that a reader sees the old text or the new, never a mixture. */

@@ -4,4 +4,4 @@ export {
   type CheckpointInfo,
   type CheckpointManagerOptions,
 } from "./checkpoint-manager.ts";
-export type { CheckpointParts } from "./checkpoint-parts.ts";
+export { MODEL_FOLDER, type CheckpointContent, type CheckpointParts, type WriteModel } from "./checkpoint-parts.ts";

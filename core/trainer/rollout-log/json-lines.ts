@@ -1,5 +1,7 @@
 import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync } from "node:fs";
+import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
+import { createInterface } from "node:readline";
 
 /**
  * A file of one JSON value a line, appended to line by line and never buffered, so that a kill loses at most the line being written.
@@ -17,6 +19,30 @@ export class JsonLinesFile {
     appendFileSync(this.path, this.#open() + text);
   }
 
+  /**
+   * Takes out the lines of steps after `step`, for a run that goes on from there: each line is an object with a number `step`. Half
+   * lines go too. A reader sees the old file or the new.
+   */
+  async dropAfter(step: number): Promise<void> {
+    const temporary = `${this.path}.${process.pid}.tmp`;
+    const source = await open(this.path, "r").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return undefined;
+      throw error;
+    });
+    if (!source) return;
+    const target = await open(temporary, "w");
+    try {
+      for await (const line of createInterface({ input: source.createReadStream(), crlfDelay: Infinity })) {
+        if (stepOf(line) <= step) await target.write(`${line}\n`);
+      }
+      await target.sync();
+    } finally {
+      await target.close();
+      await source.close();
+    }
+    await rename(temporary, this.path);
+  }
+
   /** @returns what must come before the first line: nothing, or the newline that the file's end lacks. */
   #open(): string {
     if (this.#opened) return "";
@@ -31,5 +57,15 @@ export class JsonLinesFile {
     } finally {
       closeSync(file);
     }
+  }
+}
+
+/** NaN, which no step is below, where a line tells none. */
+function stepOf(line: string): number {
+  try {
+    const { step } = JSON.parse(line) as { step?: unknown };
+    return typeof step === "number" ? step : NaN;
+  } catch {
+    return NaN;
   }
 }

@@ -1,0 +1,268 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeAll, describe, expect, it, jest } from "@jest/globals";
+import { PpoTrainer } from "../../core/trainer/ppo-trainer.ts";
+import { SftTrainer } from "../../core/trainer/sft-trainer.ts";
+import { registerBuiltIns } from "./support/built-ins.ts";
+import { metricsOf, timeless } from "./support/read-run.ts";
+import { ppoConfig, recordingStream, runFolder, sftConfig } from "./support/tiny-run.ts";
+
+// Graphs are compiled in the first steps, slowly on a busy machine.
+jest.setTimeout(60_000);
+
+beforeAll(registerBuiltIns);
+
+/** Called by the reward file for every answer: the number of answers scored so far, and whether it is one of validation. */
+type Hook = (scored: number, validating: boolean) => void;
+const hooks = globalThis as { verlTestHook?: Hook };
+afterEach(() => {
+  delete hooks.verlTestHook;
+});
+
+const REWARD = `let scored = 0;
+export function compute_score({ data_source, solution_str }) {
+  globalThis.verlTestHook?.(scored++, data_source === "val");
+  return [...solution_str].filter((letter) => letter < "m").length / 4;
+}`;
+
+/** Two prompts × 4 answers a step; the validation data are a source of their own. */
+function folderOf(): string {
+  const folder = runFolder();
+  writeFileSync(`${folder}/reward.mjs`, REWARD);
+  const val = readFileSync(`${folder}/val.jsonl`, "utf8");
+  writeFileSync(`${folder}/val.jsonl`, val.replaceAll('"letters"', '"val"'));
+  return folder;
+}
+
+async function train(
+  folder: string,
+  overrides: readonly string[],
+  { hook, facts }: { hook?: Hook; facts?: true } = {},
+) {
+  const stop = new AbortController();
+  const stream = recordingStream();
+  hooks.verlTestHook = hook && ((...call) => hook.apply(stop, call));
+  const config = ppoConfig(folder, [`data.val_files=${folder}/val.jsonl`, ...overrides]);
+  const options = { stream, signal: stop.signal };
+  const told = facts && { name: "a/b", command: "verl train", seed: 1, config: [] };
+  const trainer = await PpoTrainer.create(config, { ...options, ...(told && { facts: told }) });
+  const result = await trainer.fit().finally(() => delete hooks.verlTestHook);
+  return { result, terminal: stream.text() };
+}
+
+/** Stops the run at the first answer of validation. */
+function stopInValidation(this: AbortController, _: number, validating: boolean): void {
+  if (validating) this.abort();
+}
+
+/** What a run left, the clock aside. */
+const record = (folder: string) => ({
+  metrics: metricsOf(`${folder}/run`).map((line) => ({ step: line.step, data: timeless(line) })),
+  rollouts: readFileSync(`${folder}/run/rollouts.jsonl`, "utf8"),
+});
+
+const SAVING = ["trainer.total_training_steps=5", "trainer.save_freq=2", "trainer.test_freq=2"];
+
+describe("a run that is stopped in a validation", () => {
+  it("finishes it, and the resumed run's record is that of a run that was not stopped", async () => {
+    const whole = folderOf();
+    await train(whole, SAVING);
+    const folder = folderOf();
+    const { result } = await train(folder, SAVING, { hook: stopInValidation });
+    expect(result).toMatchObject({ step: 2, interrupted: true });
+    await train(folder, SAVING);
+    expect(record(folder)).toEqual(record(whole));
+  });
+
+  it("of the last step has completed", async () => {
+    const { result } = await train(folderOf(), ["trainer.total_training_steps=1", "trainer.test_freq=5"], {
+      hook: stopInValidation,
+    });
+    expect(result).toMatchObject({ step: 1, interrupted: false, model: expect.any(String) });
+    expect(result.validation).toHaveProperty(["val-core/val/reward/mean@1"]);
+  });
+
+  it("before the first step gives it up", async () => {
+    const { result } = await train(folderOf(), ["trainer.val_before_train=true"], { hook: stopInValidation });
+    expect(result).toMatchObject({ step: 0, interrupted: true, validation: {} });
+  });
+
+  it("and fails there all the same, says so", async () => {
+    const hook = function (this: AbortController, _: number, validating: boolean) {
+      if (!validating) return;
+      this.abort();
+      throw new TypeError("no such key");
+    };
+    await expect(train(folderOf(), SAVING, { hook: hook })).rejects.toMatchObject({
+      code: "VERL_REWARD_UNSCORED",
+    });
+  });
+});
+
+describe("a run that broke down behind its checkpoint", () => {
+  /** Breaks down in the step after `steps`. */
+  const breakAfter = (steps: number): Hook => {
+    let trained = 0;
+    return (_, validating) => {
+      if (!validating && ++trained > steps * 8) throw new Error("broken");
+    };
+  };
+
+  it("is resumed with the record of a run that did not, line for line", async () => {
+    const whole = folderOf();
+    await train(whole, SAVING);
+    const folder = folderOf();
+    await expect(train(folder, SAVING, { hook: breakAfter(3) })).rejects.toThrow();
+    expect(metricsOf(`${folder}/run`).map(({ step }) => step)).toEqual([1, 2, 3]);
+    // A kill may leave half a line.
+    writeFileSync(`${folder}/run/metrics.jsonl`, '{"step":4,"da', { flag: "a" });
+    await train(folder, SAVING);
+    expect(record(folder)).toEqual(record(whole));
+  });
+
+  it("can go on from an earlier checkpoint of its own, which is then the latest", async () => {
+    const whole = folderOf();
+    await train(whole, SAVING);
+    const back = ["trainer.resume_mode=resume_path", `trainer.resume_from_path=${whole}/run/global_step_2`];
+    const expected = record(whole);
+    await expect(train(whole, [...SAVING, ...back], { hook: breakAfter(1) })).rejects.toThrow();
+    expect(metricsOf(`${whole}/run`).map(({ step }) => step)).toEqual([1, 2, 3]);
+    const { terminal } = await train(whole, SAVING);
+    expect(terminal).toContain("Resuming after step 2");
+    expect(record(whole)).toEqual(expected);
+  });
+});
+
+describe("a run in a used directory", () => {
+  const SHORT = ["trainer.total_training_steps=2", "trainer.save_freq=1"];
+
+  it("that starts afresh sets the earlier run aside, and never resumes from it", async () => {
+    const folder = folderOf();
+    await train(folder, SHORT, { facts: true });
+    const stopped: Hook = function (this: AbortController) {
+      throw new Error("broken");
+    };
+    const fresh = [...SHORT, "trainer.resume_mode=disable"];
+    await expect(train(folder, fresh, { hook: stopped })).rejects.toThrow();
+    expect(readdirSync(`${folder}/run`).sort()).toEqual(["previous-1"]);
+    expect(readdirSync(`${folder}/run/previous-1`).sort()).toEqual([
+      "global_step_1",
+      "global_step_2",
+      "huggingface",
+      "latest_checkpointed_iteration.txt",
+      "metrics.jsonl",
+      "report.html",
+      "rollouts.jsonl",
+      "run.json",
+    ]);
+    const { terminal } = await train(folder, SHORT);
+    expect(terminal).not.toContain("Resuming");
+    const third = await train(folder, fresh);
+    expect(third.terminal).toContain("previous-2");
+    expect(metricsOf(`${folder}/run`).map(({ step }) => step)).toEqual([1, 2]);
+  });
+
+  it("does not set aside what it reads", async () => {
+    const folder = folderOf();
+    await train(folder, SHORT);
+    const before = readdirSync(`${folder}/run`);
+    const reading = ["trainer.resume_mode=disable", `actor_rollout_ref.model.path=${folder}/run/huggingface`];
+    await expect(train(folder, [...SHORT, ...reading])).rejects.toMatchObject({
+      code: "VERL_TRAIN_DIRECTORY",
+      message: expect.stringContaining("actor_rollout_ref.model.path"),
+    });
+    expect(readdirSync(`${folder}/run`)).toEqual(before);
+  });
+
+  it("names the keys of a resumed config that change the run, and those alone", async () => {
+    const folder = folderOf();
+    await train(folder, SHORT);
+    const changed = [
+      "actor_rollout_ref.actor.optim.lr=0.02",
+      "trainer.seed=3",
+      "trainer.total_training_steps=3",
+      "data.val_batch_size=1",
+    ];
+    const { terminal } = await train(folder, [...SHORT, ...changed]);
+    expect(terminal).toContain("actor_rollout_ref.actor.optim.lr (0.01 → 0.02), trainer.seed (0 → 3). The run");
+    // The last run saved a checkpoint of its own.
+    expect((await train(folder, [...SHORT, ...changed])).terminal).not.toContain("The config is not");
+  });
+
+  it("leaves no directory when it cannot start", async () => {
+    const folder = folderOf();
+    await expect(train(folder, ["actor_rollout_ref.model.path=nowhere"], { facts: true })).rejects.toThrow();
+    expect(existsSync(`${folder}/run`)).toBe(false);
+  });
+});
+
+describe("the lock of a run's directory", () => {
+  const lock = (folder: string, pid: number, host = hostname()) => {
+    mkdirSync(`${folder}/run`);
+    writeFileSync(`${folder}/run/run.lock`, JSON.stringify({ pid, host }));
+  };
+  const ONE = ["trainer.total_training_steps=1"];
+
+  it("keeps a second run out while the first goes on, and is gone after it", async () => {
+    const folder = folderOf();
+    const second: Promise<unknown>[] = [];
+    await train(folder, ONE, {
+      hook: () => {
+        if (second.length > 0) return;
+        const config = ppoConfig(folder, ONE);
+        const trainer = PpoTrainer.create(config, { stream: recordingStream() });
+        second.push(trainer.then((run) => run.fit()).catch((error: unknown) => error));
+      },
+    });
+    expect(await second[0]).toMatchObject({ code: "VERL_TRAIN_DIRECTORY_BUSY" });
+    expect(existsSync(`${folder}/run/run.lock`)).toBe(false);
+  });
+
+  it("of a living process is respected, and named", async () => {
+    const folder = folderOf();
+    lock(folder, process.ppid);
+    await expect(train(folder, ONE)).rejects.toMatchObject({
+      code: "VERL_TRAIN_DIRECTORY_BUSY",
+      message: expect.stringContaining(`process ${process.ppid}`),
+    });
+    expect(existsSync(`${folder}/run/run.lock`)).toBe(true);
+  });
+
+  it.each([
+    ["a process that is gone", spawnSync(process.execPath, ["-e", ""]).pid, hostname()],
+    ["an earlier process with this one's id", process.pid, hostname()],
+    ["another machine", process.ppid, "elsewhere"],
+  ])("of %s is taken over", async (_, pid, host) => {
+    const folder = folderOf();
+    lock(folder, pid, host);
+    expect((await train(folder, ONE)).result.step).toBe(1);
+  });
+
+  it("that a kill left half written is taken over", async () => {
+    const folder = folderOf();
+    mkdirSync(`${folder}/run`);
+    writeFileSync(join(folder, "run/run.lock"), "{");
+    expect((await train(folder, ONE)).result.step).toBe(1);
+  });
+});
+
+describe("a resumed SFT run", () => {
+  it("has the record of one that was not stopped, and says nothing of random weights", async () => {
+    const tune = async (folder: string, overrides: readonly string[] = []) => {
+      const stream = recordingStream();
+      const config = sftConfig(folder, ["trainer.total_training_steps=3", "trainer.save_freq=1", ...overrides]);
+      await (await SftTrainer.create(config, { stream })).fit();
+      return stream.text();
+    };
+    const [whole, folder] = [runFolder(), runFolder()];
+    expect(await tune(whole)).toMatch(/the model starts from random weights/);
+    await tune(folder);
+    const earlier = `trainer.resume_from_path=${folder}/sft/global_step_2`;
+    const resumed = await tune(folder, ["trainer.resume_mode=resume_path", earlier]);
+    expect(resumed).toContain("Resuming after step 2");
+    expect(resumed).not.toContain("random weights");
+    expect(metricsOf(`${folder}/sft`).map(timeless)).toEqual(metricsOf(`${whole}/sft`).map(timeless));
+  });
+});
