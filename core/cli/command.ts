@@ -1,6 +1,9 @@
 import type { Command } from "commander";
 import type { Logger } from "../registry/index.ts";
 
+/** Exit code after Ctrl-C, as shells expect it. */
+export const INTERRUPTED = 130;
+
 /** What a command may use of the process it runs in; tests hand in their own. */
 export interface CliContext {
   /** Writes a line to stdout: what was asked for, and nothing else. */
@@ -11,6 +14,12 @@ export interface CliContext {
   status(text: string): void;
   /** Aborts at the first Ctrl-C or SIGTERM: finish or abandon cleanly. The second ends the process at once. */
   readonly signal: AbortSignal;
+  /**
+   * Runs a long work, which goes on when nobody reads stdout any more. What ends the process meanwhile, an error that nobody
+   * caught or `process.exit` in the user's code, ends it with an exit code of 1 or more and in words.
+   * @param lastWords says what is left, should the process end.
+   */
+  run<T>(work: () => Promise<T>, lastWords: () => string): Promise<T>;
   /** Directory that relative paths on the command line start from. */
   readonly cwd: string;
   /** True when stderr is a terminal that may be redrawn. */

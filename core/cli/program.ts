@@ -1,19 +1,20 @@
 import { Command, CommanderError } from "commander";
 import { exitCodeOf, formatError } from "../errors/format-error.ts";
 import { VERSION } from "../registry/version.ts";
-import type { CliContext } from "./command.ts";
+import { isAbort } from "../errors/is-abort.ts";
+import { INTERRUPTED, type CliContext } from "./command.ts";
 import { COMMANDS, type CommandRow } from "./commands.ts";
 
-/** Exit code after Ctrl-C, as shells expect it. */
-const INTERRUPTED = 130;
-
-/** Runs one command line, without the leading `node verl`, and returns the exit code: 0 done, 1 failed, 2 wrong usage or config. */
+/**
+ * Runs one command line, without the leading `node verl`, and returns the exit code: 0 done, 1 failed, 2 wrong usage or config, 130
+ * given up because it was asked to stop. A command that returns has done its work, asked to stop or not.
+ */
 export async function runCli(argv: readonly string[], ctx: CliContext, commands = COMMANDS): Promise<number> {
   try {
     const program = await buildProgram(argv, ctx, commands);
     if (argv.length === 0) ctx.print(program.helpInformation().trimEnd());
     else await program.parseAsync(argv, { from: "user" });
-    return ctx.signal.aborted ? INTERRUPTED : 0;
+    return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // Commander has told what is wrong.
     if (ctx.signal.aborted && isAbort(error)) return INTERRUPTED;
@@ -41,6 +42,3 @@ async function buildProgram(
   }
   return program;
 }
-
-const isAbort = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "name" in error && error.name === "AbortError";

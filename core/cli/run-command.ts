@@ -2,7 +2,7 @@ import { InvalidArgumentError, type Command } from "commander";
 import { loadRunConfig, type LoadedConfig, type SchemaName } from "../config/index.ts";
 import { leaves } from "../config/print.ts";
 import { place } from "../config/problem.ts";
-import { VerlError } from "../errors/index.ts";
+import { pointedCheckpoint } from "../trainer/checkpoint/pointer.ts";
 import type { RunFacts } from "../trainer/report/run-facts.ts";
 import type { TrainerOptions } from "../trainer/run-options.ts";
 import type { FitResult } from "../trainer/run-record.ts";
@@ -35,8 +35,10 @@ export function configureRun<S extends SchemaName>(self: Command, ctx: CliContex
       const seed = options.seed === undefined ? [] : [`trainer.seed=${options.seed}`];
       const loaded = await loadRunConfig(loadOptions(command.schema, [...args, ...seed], options, ctx));
       tellNotes(loaded, ctx);
-      const result = await run(command, loaded, args, options, ctx);
+      const work = (): Promise<FitResult> => run(command, loaded, args, options, ctx);
+      const result = await ctx.run(work, () => lastCheckpoint(loaded.config.trainer.default_local_dir));
       if (options.json) ctx.print(JSON.stringify(result, null, 2));
+      if (result.interrupted) ctx.signal.throwIfAborted();
     });
 }
 
@@ -49,30 +51,21 @@ async function run<S extends SchemaName>(
 ): Promise<FitResult> {
   const { config } = loaded;
   const facts = factsOf(command.schema, loaded, args);
-  await writeFacts(config.trainer.default_local_dir, facts);
   const quiet = json ? withoutConsole(config) : config;
-  return command.run(quiet, { stream: streamOf(ctx), signal: ctx.signal, directory: ctx.cwd });
-}
-
-/** The first file of the run, and so the test of its directory. @throws VERL_TRAIN_DIRECTORY */
-async function writeFacts(directory: string, facts: RunFacts): Promise<void> {
-  const { writeRunFacts } = await import("../trainer/report/run-facts.ts");
-  try {
-    await writeRunFacts(directory, facts);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new VerlError("VERL_TRAIN_DIRECTORY", `The run's directory ${directory} cannot be written: ${reason}.`, {
-      location: { file: directory, path: "trainer.default_local_dir" },
-      hint: "Free space there, or set trainer.default_local_dir to another directory.",
-      cause,
-    });
-  }
+  return command.run(quiet, { stream: streamOf(ctx), signal: ctx.signal, directory: ctx.cwd, facts });
 }
 
 /** The console tracker writes to stdout, which then belongs to the JSON. */
 function withoutConsole<C extends LoadedConfig["config"]>(config: C): C {
   const logger = config.trainer.logger.filter((key) => key !== "console");
   return { ...config, trainer: { ...config.trainer, logger } };
+}
+
+function lastCheckpoint(directory: string): string {
+  const path = pointedCheckpoint(directory);
+  return path
+    ? `The last checkpoint is ${path}; run the same command again to go on from there.`
+    : "No checkpoint was written, so the same command starts from the beginning.";
 }
 
 function factsOf(command: SchemaName, loaded: LoadedConfig, args: readonly string[]): RunFacts {

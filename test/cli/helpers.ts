@@ -20,6 +20,7 @@ export async function cli(argv: readonly string[], { commands, ...given }: FakeT
     status: (text) => void err.push(text),
     logger: createLogger({ write: (line) => void err.push(`${line}\n`) }),
     signal: new AbortController().signal,
+    run: (work) => work(),
     cwd: process.cwd(),
     interactive: false,
     color: false,

@@ -73,12 +73,19 @@ interface Ended {
 interface RunOptions {
   /** Signals sent, one each time that stdout shows the next of these texts. */
   interrupt?: readonly string[];
+  /** The signal. Default: SIGINT. */
+  signal?: NodeJS.Signals;
+  /** Stops reading stdout when it shows this. */
+  leaveAt?: string;
   /** Blocks of 1,024 bytes that a file may have. */
   fileLimit?: number;
 }
 
 /** Runs the built command line in the folder. */
-function verl(args: readonly string[], { interrupt = [], fileLimit }: RunOptions = {}): Promise<Ended> {
+function verl(
+  args: readonly string[],
+  { interrupt = [], signal = "SIGINT", leaveAt, fileLimit }: RunOptions = {},
+): Promise<Ended> {
   const command = [process.execPath, BIN, ...args];
   const [file, ...rest] =
     fileLimit === undefined ? command : ["bash", "-c", `ulimit -f ${fileLimit}; exec "$@"`, "bash", ...command];
@@ -89,8 +96,9 @@ function verl(args: readonly string[], { interrupt = [], fileLimit }: RunOptions
     stdout += chunk;
     while (texts.length > 0 && stdout.includes(texts[0]!)) {
       texts.shift();
-      child.kill("SIGINT");
+      child.kill(signal);
     }
+    if (leaveAt !== undefined && stdout.includes(leaveAt)) child.stdout.destroy();
   });
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
   return new Promise((resolve) => child.on("close", (code) => resolve({ code, stdout, stderr })));
@@ -154,6 +162,43 @@ describe("verl train", () => {
     expect(first.code).toBe(130);
     const again = await verl(["train", "grpo.yaml", inRun("killed"), "trainer.total_training_steps=3"]);
     expect(again).toMatchObject({ code: 0, stderr: expect.stringMatching(/Resuming after step [23]/) });
+  });
+
+  it("killed at any moment and resumed, has the record of a run that was not", async () => {
+    const args = (run: string) => ["train", "grpo.yaml", inRun(run), "trainer.total_training_steps=6"];
+    await verl(args("whole"));
+    for (const step of ["step:1 ", "step:3 ", "step:4 "]) {
+      const killed = await verl(args("kill-9"), { interrupt: [step], signal: "SIGKILL" });
+      expect(killed.code).toBe(null);
+    }
+    expect((await verl(args("kill-9"))).code).toBe(0);
+    expect(stepsLogged("kill-9")).toEqual([0, 1, 2, 3, 4, 5, 6]);
+    const rollouts = (run: string) => readFileSync(join(folder, run, "rollouts.jsonl"), "utf8");
+    expect(rollouts("kill-9")).toBe(rollouts("whole"));
+  });
+
+  it("goes on when nobody reads stdout any more", async () => {
+    const { code, stdout, stderr } = await verl(["train", "grpo.yaml", inRun("head")], { leaveAt: "step:0" });
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("Done: 4 of 4 steps.") });
+    expect(stdout).not.toContain("step:4");
+    expect(stderr).toContain("goes on without it");
+  });
+
+  it.each([
+    ["a timer's error", "setTimeout(() => { throw new TypeError('stray') }, 1)", "stray"],
+    ["a rejection that nobody caught", "void Promise.reject(new TypeError('stray'))", "stray"],
+    ["process.exit", "process.exit(0)", "process.exit(0)"],
+  ])("ends in words, not in silence, by %s in a reward", async (name, code, expected) => {
+    const run = name.replaceAll(/\W+/g, "-");
+    const file = `${run}.mjs`;
+    writeFileSync(
+      join(folder, file),
+      `let scored = 0; export const compute_score = ({ solution_str }) => { if (++scored > 20) { ${code} } return solution_str.length / 4; };`,
+    );
+    const own = [inRun(run), `custom_reward_function.path=${file}`, "trainer.val_before_train=false"];
+    const ended = await verl(["train", "grpo.yaml", ...own]);
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining(expected) });
+    expect(ended.stderr).toMatch(/The last checkpoint is .*global_step_\d/);
   });
 
   it("says that the disk refuses, and keeps the previous checkpoint", async () => {

@@ -171,6 +171,7 @@ describe("report.html", () => {
       status: () => {},
       logger: createLogger({ level: "silent" }),
       signal: new AbortController().signal,
+      run: (work) => work(),
       cwd: dir,
       interactive: false,
       color: false,
