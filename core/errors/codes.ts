@@ -274,6 +274,7 @@ export const ERROR_CODES = {
     blame: "user",
     when: "The directory of a run, `trainer.default_local_dir`, cannot be made or written to.",
   },
+  VERL_TRAIN_DIRECTORY_BUSY: { blame: "user", when: "Another run is under way in the run's directory." },
   VERL_TRAIN_GROUPS_EXHAUSTED: {
     blame: "user",
     when: "Dynamic sampling (`algorithm.filter_groups`) found too few groups with differing answers in as many batches as it may take.",
