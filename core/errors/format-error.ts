@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { ERROR_CODES, type Blame } from "./codes.ts";
+import { printable } from "./printable.ts";
 import { isVerlError, type ErrorLocation, type VerlError } from "./verl-error.ts";
 
 /** Whose fault an error is. What no code names is ours. */
@@ -29,12 +30,14 @@ export interface FormatErrorOptions {
 export function formatError(error: unknown, { color = false }: FormatErrorOptions = {}): string {
   const paint = (style: number, text: string): string => (color ? `\u001b[${style}m${text}\u001b[0m` : text);
   if (!isVerlError(error)) {
-    return `${paint(31, "Unexpected error")}\n${textOf(error)}${causes(error)}`;
+    return `${paint(31, "Unexpected error")}\n${printable(textOf(error) + causes(error))}`;
   }
-  const head = [paint(31, error.code), formatLocation(error.location), error.location?.path].filter(Boolean).join("  ");
-  const lines = [head, error.message];
-  if (error.hint) lines.push(paint(36, error.hint));
-  return lines.join("\n") + trace(error);
+  const head = [paint(31, error.code), printable(formatLocation(error.location)), printable(error.location?.path ?? "")]
+    .filter(Boolean)
+    .join("  ");
+  const lines = [head, printable(error.message)];
+  if (error.hint) lines.push(paint(36, printable(error.hint)));
+  return lines.join("\n") + printable(trace(error));
 }
 
 function trace(error: VerlError): string {

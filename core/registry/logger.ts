@@ -1,3 +1,5 @@
+import { printable } from "../errors/printable.ts";
+
 /** Where a run tells what it does. Lines go to stderr; stdout belongs to machine-readable output. */
 export interface Logger {
   debug(message: string, fields?: object): void;
@@ -24,7 +26,8 @@ export function createLogger({
   const seen = new Set<string>();
   const at = (own: Exclude<keyof typeof LEVELS, "silent">, prefix: string) => (message: string, fields?: object) => {
     if (LEVELS[own] < LEVELS[level]) return;
-    write(fields === undefined ? `${prefix}${message}` : `${prefix}${message} ${JSON.stringify(fields)}`);
+    const line = fields === undefined ? `${prefix}${message}` : `${prefix}${message} ${JSON.stringify(fields)}`;
+    write(printable(line));
   };
   const warn = at("warn", "warning: ");
   return {
