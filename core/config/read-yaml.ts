@@ -63,6 +63,8 @@ export function readYaml(path: string, shown: string): YamlFile {
 class Converter {
   readonly problems: Problem[] = [];
   private count = 0;
+  /** Lists and maps that are being read, from the outermost in. */
+  private readonly open = new Set<unknown>();
 
   constructor(
     private readonly document: Document<ParsedNode>,
@@ -77,10 +79,17 @@ class Converter {
     }
     if (isAlias(node)) {
       const target = node.resolve(this.document);
-      return target === undefined ? { kind: "scalar", value: null, origin } : this.convert(target);
+      if (this.open.has(target))
+        this.report(origin, `The alias *${node.source} stands inside of what it names, so it has no end.`);
+      else if (target !== undefined) return this.convert(target);
+      return { kind: "scalar", value: null, origin };
     }
-    if (isMap(node)) return this.map(node.items, origin);
-    if (isSeq(node)) return this.list(node.items, origin);
+    if (isMap(node) || isSeq(node)) {
+      this.open.add(node);
+      const result = isMap(node) ? this.map(node.items, origin) : this.list(node.items, origin);
+      this.open.delete(node);
+      return result;
+    }
     return { kind: "scalar", value: isScalar(node) ? this.scalar(node.value, origin) : null, origin };
   }
 

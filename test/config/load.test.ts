@@ -81,6 +81,21 @@ describe("loadConfig", () => {
     }
   });
 
+  it("refuses aliases without end, and those that unfold to too much", () => {
+    for (const yaml of ["a: &x [*x]", "a: &x {b: {c: *x}}", "a: &x\n  <<: *x"]) {
+      const error = errorOf(() => load([], yaml));
+      expect(JSON.stringify(error.details)).toContain("stands inside of what it names");
+    }
+    const bomb = Array.from(
+      { length: 9 },
+      (_, at) =>
+        `k${at}: &k${at} [${Array(9)
+          .fill(at === 0 ? "1" : `*k${at - 1}`)
+          .join(", ")}]`,
+    );
+    expect(JSON.stringify(errorOf(() => load([], bomb.join("\n"))).details)).toContain("unfolds to more than");
+  });
+
   it("wants rows to train on", () => {
     for (const override of ["data.train_files=null", "~data.train_files", "data.train_files=[]"]) {
       const error = errorOf(() => load([override]));
