@@ -8,6 +8,7 @@ export const grpoVectorized = {
   ...grpo,
   description: "The same as `grpo`; verl has a second implementation under this key.",
   departures: [
+    ...(grpo.departures ?? []),
     "The standard deviation has no floor of 1e-3, so that loop and vectorized version agree.",
     "`norm_adv_by_std_in_grpo: false` is heard; verl's trainer never passes it on to this version.",
   ],
