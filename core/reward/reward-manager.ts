@@ -4,7 +4,12 @@ import { classRegistrar, type ClassRegistrar } from "../registry/register.ts";
 
 /** Result for one sample. A failure is never a silent zero: it is `unscored`, with the reason. */
 export type SampleReward =
-  | { score: number; extra: Record<string, number | string | boolean | null> }
+  | {
+      score: number;
+      extra: Record<string, number | string | boolean | null>;
+      /** Parts that were NaN or infinite, which `extra` holds as null; each is counted as `reward/not_finite/…`. */
+      notFinite?: readonly string[];
+    }
   | { unscored: string; extra: Record<string, number | string | boolean | null> };
 
 /**

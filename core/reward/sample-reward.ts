@@ -17,17 +17,25 @@ export function unscoredClass(reason: string): string {
 
 /**
  * What a score function returned, as a sample's reward. A finite number or a boolean is the score; of an object, `score` is, and every
- * other number, string, boolean or null becomes a column (numbers that are not finite become null; nested values are left out).
+ * other number, string, boolean or null becomes a column (numbers that are not finite become null and are named in `notFinite`; nested values are left out).
  * Anything else leaves the sample unscored.
  */
 export function toSampleReward(result: unknown): SampleReward {
   if (!isObject(result)) return fromScore(result, {});
   return "score" in result
-    ? fromScore(result.score, partsOf(result))
+    ? withNotFinite(fromScore(result.score, partsOf(result)), result)
     : unscored(
         "not_a_number",
         `the score function returned an object without score (it has ${Object.keys(result).join(", ") || "no keys"})`,
       );
+}
+
+function withNotFinite(reward: SampleReward, result: Record<string, unknown>): SampleReward {
+  if ("unscored" in reward) return reward;
+  const notFinite = Object.keys(reward.extra).filter(
+    (part) => typeof result[part] === "number" && !Number.isFinite(result[part]),
+  );
+  return notFinite.length === 0 ? reward : { ...reward, notFinite };
 }
 
 function fromScore(value: unknown, extra: Extra): SampleReward {

@@ -58,12 +58,18 @@ export function responseLengths(batch: DataProto): Int32Array {
 
 /**
  * How many rows have no score, by class: `reward/unscored/error` and so on, `reward/unscored` for all of them, and
- * `reward/unscored_fraction`.
+ * `reward/unscored_fraction`. And in how many rows a part of the reward was not finite: `reward/not_finite/format`.
  */
 export function unscoredMetrics(rewards: readonly SampleReward[]): Record<string, number> {
   const metrics: Record<string, number> = { "reward/unscored": 0 };
   for (const reward of rewards) {
-    if (!("unscored" in reward)) continue;
+    if (!("unscored" in reward)) {
+      for (const part of reward.notFinite ?? []) {
+        const name = `reward/not_finite/${part}`;
+        metrics[name] = (metrics[name] ?? 0) + 1;
+      }
+      continue;
+    }
     const name = `reward/unscored/${unscoredClass(reward.unscored)}`;
     metrics[name] = (metrics[name] ?? 0) + 1;
     metrics["reward/unscored"]! += 1;

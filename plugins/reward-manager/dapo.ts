@@ -66,14 +66,15 @@ export class DapoRewardManager extends NaiveRewardManager {
     return rewards.map((reward, row) => ("unscored" in reward ? reward : this.punish(reward, lengths[row]!)));
   }
 
-  private punish({ score, extra }: Extract<SampleReward, { score: number }>, length: number): SampleReward {
+  private punish({ score, extra, ...rest }: Extract<SampleReward, { score: number }>, length: number): SampleReward {
     const { enable, len, penalty_factor, log } = this.buffer;
     const parts = { acc: score, ...extra };
-    if (!enable) return { score, extra: parts };
+    if (!enable) return { ...rest, score, extra: parts };
     const over = Math.min(Math.max(length - (this.limit - len), 0) / len, 1);
     // Not −0, which would print as such.
     const overlong_reward = over > 0 ? -over * penalty_factor : 0;
     return {
+      ...rest,
       score: score + overlong_reward,
       extra: log ? { ...parts, overlong_reward, overlong: over > 0 } : parts,
     };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { toSampleReward, unscored, unscoredClass } from "../../core/reward/sample-reward.ts";
+import { unscoredMetrics } from "../../core/reward/score-batch.ts";
 
 describe("toSampleReward", () => {
   it.each([
@@ -9,7 +10,7 @@ describe("toSampleReward", () => {
     [{ score: 2 }, { score: 2, extra: {} }],
     [
       { score: false, acc: 1, ok: true, pred: "x", none: null, bad: NaN, big: 3n, nested: { a: 1 } },
-      { score: 0, extra: { acc: 1, ok: true, pred: "x", none: null, bad: null, big: 3 } },
+      { score: 0, extra: { acc: 1, ok: true, pred: "x", none: null, bad: null, big: 3 }, notFinite: ["bad"] },
     ],
   ])("scores %j", (result, expected) => {
     expect(toSampleReward(result)).toEqual(expected);
@@ -45,5 +46,14 @@ describe("toSampleReward", () => {
   it("reads reasons of other managers as `other`", () => {
     expect(unscoredClass("The judge was asleep")).toBe("other");
     expect(unscored("error", "x")).toEqual({ unscored: "error: x", extra: {} });
+  });
+});
+
+describe("a part that is not finite", () => {
+  it("is null, and counted by name", () => {
+    const reward = toSampleReward({ score: 1, fmt: NaN, len: Infinity, ok: 2 });
+    expect(reward).toEqual({ score: 1, extra: { fmt: null, len: null, ok: 2 }, notFinite: ["fmt", "len"] });
+    const metrics = unscoredMetrics([reward, toSampleReward({ score: 1, fmt: -Infinity })]);
+    expect(metrics).toMatchObject({ "reward/unscored": 0, "reward/not_finite/fmt": 2, "reward/not_finite/len": 1 });
   });
 });
