@@ -15,6 +15,7 @@ export { requireScored, responseLengths, REWARD_SCORE, scoreBatch, unscoredMetri
 export {
   loadScoreFunctions,
   SCORE_FUNCTIONS,
+  thrownAt,
   type CustomRewardFunction,
   type ScoreFunctions,
 } from "./score-functions.ts";

@@ -22,6 +22,8 @@ export interface CustomRewardFunction {
 export interface ScoreFunctions {
   /** The function for rows of a data source. @throws VerlError VERL_REWARD_NO_FUNCTION */
   get(dataSource: string): ScoreFunction;
+  /** The file of `custom_reward_function.path`. */
+  readonly file?: string;
 }
 
 /** Token of the run's `ScoreFunctions`. */
@@ -38,8 +40,9 @@ const BY_DATA_SOURCE = "compute_score";
 export async function loadScoreFunctions(config: CustomRewardFunction, baseDir: string): Promise<ScoreFunctions> {
   const { path, name, reward_kwargs: kwargs } = config;
   if (path !== null) {
-    const custom = withKwargs(await loadFunction(resolve(baseDir, path), name), kwargs);
-    return { get: () => custom };
+    const file = resolve(baseDir, path);
+    const custom = withKwargs(await loadFunction(file, name), kwargs);
+    return { get: () => custom, file };
   }
   if (name !== BY_DATA_SOURCE) {
     const { key } = registries.reward_score.find(name, { path: "custom_reward_function.name" });
@@ -138,6 +141,13 @@ async function importFile(file: string, location: ErrorLocation): Promise<Readon
       hint: "Mend the file; it must load by itself, without side effects that fail.",
     });
   }
+}
+
+/** ` (reward.ts:3:9)`: where in the functions' file an error arose; empty where that is not known. */
+export function thrownAt({ file }: ScoreFunctions, error: unknown): string {
+  if (file === undefined || !(error instanceof Error)) return "";
+  const { line, column } = positionIn(file, error.stack ?? "");
+  return ` (${[file, line, column].filter((part) => part !== undefined).join(":")})`;
 }
 
 /** The first `file:line:column` of a message or stack that lies in `file`. */

@@ -8,6 +8,7 @@ import {
   responseLengths,
   RewardManager,
   SCORE_FUNCTIONS,
+  thrownAt,
   TOKENIZER,
   toSampleReward,
   unscored,
@@ -69,7 +70,8 @@ export class NaiveRewardManager extends RewardManager {
         } catch (error) {
           if (signal?.aborted) throw error;
           if (error instanceof DeadlineError) return unscored("timeout", error.message);
-          return unscored("error", error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+          const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+          return unscored("error", what + thrownAt(this.functions, error));
         }
       },
       signal,

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { loadScoreFunctions, type CustomRewardFunction } from "../../core/reward/score-functions.ts";
+import { loadScoreFunctions, thrownAt, type CustomRewardFunction } from "../../core/reward/score-functions.ts";
 import { registerRewardScore } from "../../core/registry/register.ts";
 import { errorOf, folderWith } from "../data/helpers.ts";
 
@@ -64,5 +64,18 @@ describe("loadScoreFunctions", () => {
     expect(error.code).toBe("VERL_REWARD_FUNCTION_EXPORT");
     expect(error.hint).toContain(hint);
     expect(error.message).toContain(message);
+  });
+});
+
+describe("where a score function threw", () => {
+  it("is its file, with the line where the stack tells it", async () => {
+    const folder = folderWith({ "reward.mjs": "export function compute_score() {\n  throw new TypeError('x');\n}\n" });
+    const file = join(folder, "reward.mjs");
+    const functions = await loadScoreFunctions({ path: file, name: "compute_score", reward_kwargs: {} }, ".");
+    const input = { data_source: "s", solution_str: "", ground_truth: null, extra_info: {} };
+    const error = await errorOf(() => functions.get("s")(input));
+    expect(thrownAt(functions, error)).toMatch(/^ \(.*reward\.mjs:2:\d+\)$/);
+    expect(thrownAt(functions, new TypeError("from elsewhere"))).toBe(` (${file})`);
+    expect(thrownAt({ get: functions.get }, error)).toBe("");
   });
 });
