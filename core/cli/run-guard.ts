@@ -1,9 +1,6 @@
 import { writeSync } from "node:fs";
 import { formatError } from "../errors/format-error.ts";
 
-/** Exit code of Node when nothing is left to wait for although the program still waits. */
-const NEVER_SETTLED = 13;
-
 /** Watches over long works: while one is under way, what would end the process in silence ends it in words. */
 export class RunGuard {
   #lastWords: (() => string) | undefined;
@@ -15,7 +12,7 @@ export class RunGuard {
 
   async run<T>(work: () => Promise<T>, lastWords: () => string): Promise<T> {
     this.#lastWords = lastWords;
-    process.on("uncaughtException", this.#stray).on("unhandledRejection", this.#stray).on("exit", this.#exit);
+    for (const [event, listener] of this.#listeners) process.on(event, listener);
     try {
       return await work();
     } finally {
@@ -26,7 +23,7 @@ export class RunGuard {
   /** Watches no longer: the work is done, or the user ends it. */
   leave(): void {
     this.#lastWords = undefined;
-    process.off("uncaughtException", this.#stray).off("unhandledRejection", this.#stray).off("exit", this.#exit);
+    for (const [event, listener] of this.#listeners) process.off(event, listener);
   }
 
   readonly #stray = (error: unknown): void => {
@@ -37,14 +34,24 @@ export class RunGuard {
     process.exit(1);
   };
 
-  readonly #exit = (code: number): void => {
-    this.#tell(
-      code === NEVER_SETTLED
-        ? "The run ended before its last step: it waits for a promise that nothing is left to settle."
-        : `The run ended before its last step: code in this process called process.exit(${code}).`,
-    );
+  /** Nothing is left that could go on, although the work has not ended. */
+  readonly #drained = (): void => {
+    this.#tell("The run ended before its last step: it waits for a promise that nothing is left to settle.");
+    this.leave();
+    process.exit(1);
+  };
+
+  readonly #exit = (code: unknown): void => {
+    this.#tell(`The run ended before its last step: code in this process called process.exit(${String(code)}).`);
     if (code === 0) process.exitCode = 1;
   };
+
+  readonly #listeners: readonly (readonly [string, (detail: unknown) => void])[] = [
+    ["uncaughtException", this.#stray],
+    ["unhandledRejection", this.#stray],
+    ["beforeExit", this.#drained],
+    ["exit", this.#exit],
+  ];
 
   /** Written at once: a stream may not get to it any more. */
   #tell(text: string): void {

@@ -1,0 +1,41 @@
+import { spawnSync } from "node:child_process";
+import { describe, expect, it } from "@jest/globals";
+
+const GUARD = new URL("../../core/cli/run-guard.ts", import.meta.url).href;
+
+/** Runs `work` under a guard, in a process of its own. */
+function guarded(work: string): { code: number | null; stdout: string; stderr: string } {
+  const script = `
+    const { RunGuard } = await import(${JSON.stringify(GUARD)});
+    await new RunGuard().run(async () => { ${work} }, () => "Last words.");
+    setTimeout(() => process.stdout.write("after"), 1);`;
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--import", "tsx", "--input-type=module", "--eval", script],
+    { encoding: "utf8" },
+  );
+  return { code: status, stdout, stderr };
+}
+
+describe("a guarded work", () => {
+  it("that ends is not spoken of", () => {
+    expect(guarded("")).toEqual({ code: 0, stdout: "after", stderr: "" });
+  });
+
+  it.each([
+    [
+      "an error of a timer",
+      'setTimeout(() => { throw new TypeError("stray"); }); await new Promise(() => {});',
+      "stray",
+      1,
+    ],
+    ["a rejection", 'void Promise.reject(new TypeError("stray")); await new Promise(() => {});', "stray", 1],
+    ["process.exit(0)", "process.exit(0)", "process.exit(0)", 1],
+    ["process.exit(3)", "process.exit(3)", "process.exit(3)", 3],
+    ["nothing left to wait for", "await new Promise(() => {});", "nothing is left to settle", 1],
+  ])("ends in words by %s", (_, work, expected, code) => {
+    const ended = guarded(work);
+    expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(expected) });
+    expect(ended.stderr).toContain("Last words.");
+  });
+});
