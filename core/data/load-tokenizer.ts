@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Tokenizer as PackageTokenizer } from "@huggingface/tokenizers";
@@ -32,6 +33,7 @@ const HubTokenizer = PackageTokenizer as unknown as new (definition: object, con
  */
 export async function loadTokenizer(path: string, options: LoadTokenizerOptions = {}): Promise<Tokenizer> {
   const folder = expandPath(path);
+  if (!existsSync(folder)) throw noFolder(path);
   const tokenizerFile = join(folder, "tokenizer.json");
   const configFile = join(folder, "tokenizer_config.json");
   const definition = parseObject(tokenizerFile, await readText(tokenizerFile));
@@ -192,6 +194,17 @@ function parseObject(file: string, text: string): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw invalid(file, "the tokenizer file holds no JSON object");
   return value as Record<string, unknown>;
+}
+
+/** People write a hub's id where verl would download the model. */
+function noFolder(path: string): VerlError {
+  const isHubId = /^[\w.-]+\/[\w.-]+$/.test(path) && !path.startsWith(".");
+  return new VerlError("VERL_DATA_TOKENIZER", `The model folder "${path}" does not exist.`, {
+    location: { file: path },
+    hint: isHubId
+      ? `Ids of the Hugging Face hub are not downloaded: fetch the model first (\`hf download ${path} --local-dir ${path}\`), then name its folder in actor_rollout_ref.model.path.`
+      : "actor_rollout_ref.model.path (or tokenizer_path) names a folder with tokenizer.json and tokenizer_config.json; relative paths start at the working directory.",
+  });
 }
 
 function invalid(file: string, what: string, cause?: unknown): VerlError {

@@ -117,3 +117,13 @@ describe("loadTokenizer", () => {
     rmSync(folder, { recursive: true });
   });
 });
+
+describe("a model folder that does not exist", () => {
+  it("is named, and a hub's id is told apart", async () => {
+    const hub = await errorOf(() => loadTokenizer("Qwen/Qwen2.5-0.5B"));
+    expect(hub).toMatchObject({ code: "VERL_DATA_TOKENIZER", message: expect.stringContaining('"Qwen/Qwen2.5-0.5B"') });
+    expect(hub.hint).toContain("hf download Qwen/Qwen2.5-0.5B");
+    const folder = await errorOf(() => loadTokenizer("./none/here"));
+    expect(folder.hint).toContain("names a folder");
+  });
+});
