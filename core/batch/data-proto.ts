@@ -1,10 +1,10 @@
-import { isDeepStrictEqual } from "node:util";
+import { inspect, isDeepStrictEqual } from "node:util";
 import { VerlError } from "../errors/verl-error.ts";
 import { readArrow } from "./arrow-read.ts";
 import { writeArrow } from "./arrow-write.ts";
 import { foldRows, unfoldColumns, unfoldRows } from "./folding.ts";
 import { concatMeta, mergeMeta, type ConflictPolicy, type MetaInfo } from "./meta-info.ts";
-import { clampIndex, isNdArray, NdArray, type DType, type DTypeArrays, type RowIds } from "./nd-array.ts";
+import { clampIndex, describe, isNdArray, NdArray, type DType, type DTypeArrays, type RowIds } from "./nd-array.ts";
 import { IS_PAD, isPadRow, padRows, withFlags } from "./padding.ts";
 import {
   allKeys,
@@ -397,6 +397,25 @@ export class DataProto implements BatchParts {
 
   #flagged(): DataProto {
     return this.#with(withFlags(this, this.length));
+  }
+
+  /** Sizes, types and names: `DataProto(2 rows; prompts int32[2, 8]; columns uid; metaInfo global_steps)`. */
+  toString(): string {
+    const tensors = [...this.batch].map(([name, array]) => `${name} ${describe(array)}`);
+    const columns = [...this.nonTensorBatch.keys()];
+    const facts = Object.keys(this.metaInfo);
+    const parts = [
+      `${this.length} rows`,
+      ...tensors,
+      ...(columns.length > 0 ? [`columns ${columns.join(", ")}`] : []),
+      ...(facts.length > 0 ? [`metaInfo ${facts.join(", ")}`] : []),
+    ];
+    return `DataProto(${parts.join("; ")})`;
+  }
+
+  /** What `console.log` shows. */
+  [inspect.custom](): string {
+    return this.toString();
   }
 }
 

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { DataProto, IS_PAD, NdArray, TensorDict } from "../../core/batch/index.ts";
 import { isVerlError } from "../../core/errors/verl-error.ts";
@@ -319,5 +320,18 @@ describe("folding", () => {
     expect(cut.column("c")).toEqual(["a", "a", "b", "b"]);
     expect(errorOf(() => data.unfoldColumnChunks(3, ["m"])).code).toBe("VERL_BATCH_SPLIT");
     expect(errorOf(() => data.unfoldColumnChunks(2, ["x"])).code).toBe("VERL_BATCH_FIELD_MISSING");
+  });
+});
+
+describe("printing a batch", () => {
+  it("shows sizes, types and names", () => {
+    const batch = new DataProto({
+      batch: { prompts: NdArray.zeros("int32", [2, 8]) },
+      nonTensorBatch: { uid: ["a", "b"] },
+      metaInfo: { global_steps: 3 },
+    });
+    const shown = "DataProto(2 rows; prompts int32[2, 8]; columns uid; metaInfo global_steps)";
+    expect([`${batch}`, inspect(batch)]).toEqual([shown, shown]);
+    expect(String(new DataProto())).toBe("DataProto(0 rows)");
   });
 });
