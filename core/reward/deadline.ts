@@ -1,3 +1,5 @@
+import { setMaxListeners } from "node:events";
+
 /** What a call ends with that was not done in time. */
 export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
@@ -17,6 +19,8 @@ export async function withDeadline<T>(
   signal?.throwIfAborted();
   const controller = new AbortController();
   const forward = (): void => controller.abort(signal!.reason);
+  // Many calls wait for one run's signal; each takes its listener away again.
+  if (signal !== undefined) setMaxListeners(0, signal);
   signal?.addEventListener("abort", forward, { once: true });
   const timer = setTimeout(() => controller.abort(new DeadlineError(`timed out after ${seconds} s`)), seconds * 1000);
   try {

@@ -46,6 +46,21 @@ describe("withDeadline", () => {
     ]);
     expect(stdout).toBe("timed out after 0.05 s\n");
   });
+
+  it("lets many calls wait for one signal without a warning", async () => {
+    const file = pathToFileURL("core/reward/deadline.ts").href;
+    const script = `const { withDeadline } = await import(${JSON.stringify(file)});
+      const { signal } = new AbortController();
+      await Promise.all(Array.from({ length: 64 }, () => withDeadline(9, () => new Promise((done) => setTimeout(done, 1)), signal)));`;
+    const { stderr } = await promisify(execFile)(process.execPath, [
+      "--import",
+      "tsx",
+      "--input-type=module",
+      "-e",
+      script,
+    ]);
+    expect(stderr).toBe("");
+  });
 });
 
 describe("withGrace", () => {
