@@ -1,6 +1,7 @@
 /** Three projects: `unit` (sources, no build needed), `e2e` (the built command line), `dist` (the packed package). */
 const common = {
   testEnvironment: "node",
+  setupFiles: ["<rootDir>/test/setup.ts"],
   extensionsToTreatAsEsm: [".ts"],
   transform: {
     "^.+\\.ts$": [
