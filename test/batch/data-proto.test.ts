@@ -331,7 +331,7 @@ describe("printing a batch", () => {
       metaInfo: { global_steps: 3 },
     });
     const shown = "DataProto(2 rows; prompts int32[2, 8]; columns uid; metaInfo global_steps)";
-    expect([`${batch}`, inspect(batch)]).toEqual([shown, shown]);
+    expect([String(batch), inspect(batch)]).toEqual([shown, shown]);
     expect(String(new DataProto())).toBe("DataProto(0 rows)");
   });
 });

@@ -76,6 +76,6 @@ describe("where a score function threw", () => {
     const error = await errorOf(() => functions.get("s")(input));
     expect(thrownAt(functions, error)).toMatch(/^ \(.*reward\.mjs:2:\d+\)$/);
     expect(thrownAt(functions, new TypeError("from elsewhere"))).toBe(` (${file})`);
-    expect(thrownAt({ get: functions.get }, error)).toBe("");
+    expect(thrownAt({ get: (source) => functions.get(source) }, error)).toBe("");
   });
 });
