@@ -10,7 +10,7 @@ const LENGTH = 5;
 const HELD_OUT = 256;
 const DEMONSTRATIONS = 100;
 /** Demonstrations that hold a pair of neighbours in the alphabet, for each pair. */
-const SHOWN = 3;
+const SHOWN = 4;
 /** 150 steps of 128 prompts, each new. */
 const PROMPTS = 150 * 128;
 

@@ -54,6 +54,17 @@ describe("the data of examples/sort-letters", () => {
     expect([...setsOf(asked)].filter((letters) => heldOut.has(letters))).toEqual([]);
   });
 
+  it("demonstrates each pair of neighbouring letters at least four times, whatever the seed", () => {
+    for (const seed of [0, 1, 2, 3]) {
+      const answers = drawProblems(seed).demonstrations.map((problem) => [...problem].sort().join(""));
+      expect(answers).toHaveLength(100);
+      const pairs = [..."abcdefghijklmnopqrstuvwxy"].map(
+        (letter) => letter + String.fromCharCode(letter.charCodeAt(0) + 1),
+      );
+      expect(pairs.filter((pair) => answers.filter((answer) => answer.includes(pair)).length < 4)).toEqual([]);
+    }
+  });
+
   it("are the same problems for the same seed, others for another", () => {
     const { train, validation, demonstrations } = drawProblems(0);
     expect(lettersOf(rows.train)).toEqual(train);
