@@ -41,4 +41,6 @@ export interface CliContext {
 export interface CliCommand {
   /** Adds arguments, options, subcommands of its own and the action. Errors are thrown; the exit code follows from their blame. */
   configure(self: Command, ctx: CliContext): void;
+  /** Rewrites the words after the command's name before they are read, and may tell of it. */
+  rewrite?(words: readonly string[], ctx: CliContext): readonly string[];
 }

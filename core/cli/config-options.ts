@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { LoadOptions } from "../config/index.ts";
 import type { CliContext } from "./command.ts";
+import { droppedNote, readPastedLine, type Trainer } from "./pasted-line.ts";
 
 /** What {@link addConfigOptions} adds. */
 export interface ConfigOptions {
@@ -16,6 +17,14 @@ export function addConfigOptions(self: Command): Command {
     .option("-c, --config <file>", "YAML file of the run")
     .option("--config-path <folder>", "folder of config files, as in Hydra")
     .option("--config-name <name>", "name of a file in that folder, as in Hydra");
+}
+
+/** `rewrite` of the commands that read a config: a pasted line that starts Python is read too, with one note of what that left out. */
+export function withoutPython(words: readonly string[], trainer: Trainer, { logger }: CliContext): readonly string[] {
+  const line = readPastedLine(words, trainer);
+  const note = droppedNote(line);
+  if (note !== undefined) logger.info(`Note: ${note}`);
+  return line.args;
 }
 
 /** The options of `loadConfig` that a command line asks for. A first argument that is a YAML file's name is `-c`. */

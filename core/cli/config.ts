@@ -1,6 +1,6 @@
 import { defaultYaml, explain, loadConfig, loadRunConfig, printConfig, showExplanation } from "../config/index.ts";
 import type { CliCommand, CliContext } from "./command.ts";
-import { addConfigOptions, loadOptions, type ConfigOptions } from "./config-options.ts";
+import { addConfigOptions, loadOptions, withoutPython, type ConfigOptions } from "./config-options.ts";
 
 interface Options extends ConfigOptions {
   sft?: boolean;
@@ -9,6 +9,7 @@ interface Options extends ConfigOptions {
 }
 
 export const command: CliCommand = {
+  rewrite: (words, ctx) => withoutPython(words, words.includes("--sft") ? "sft" : "train", ctx),
   configure(self, ctx) {
     const subcommand = (name: string, summary: string) =>
       addConfigOptions(self.command(name).description(summary)).option("--sft", "it is a config of `verl sft`");

@@ -11,9 +11,9 @@ import { COMMANDS, type CommandRow } from "./commands.ts";
  */
 export async function runCli(argv: readonly string[], ctx: CliContext, commands = COMMANDS): Promise<number> {
   try {
-    const program = await buildProgram(argv, ctx, commands);
+    const { program, words } = await buildProgram(argv, ctx, commands);
     if (argv.length === 0) ctx.print(program.helpInformation().trimEnd());
-    else await program.parseAsync(argv, { from: "user" });
+    else await program.parseAsync(words, { from: "user" });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // Commander has told what is wrong.
@@ -27,7 +27,7 @@ async function buildProgram(
   argv: readonly string[],
   ctx: CliContext,
   commands: readonly CommandRow[],
-): Promise<Command> {
+): Promise<{ program: Command; words: readonly string[] }> {
   const program = new Command("verl")
     .description("Reinforcement-learning post-training of language models.")
     .version(VERSION, "-V, --version")
@@ -35,10 +35,14 @@ async function buildProgram(
     .configureHelp({ sortSubcommands: true })
     .showHelpAfterError("Run `verl --help` or `verl <command> --help` for what there is.")
     .exitOverride();
-  const called = argv.filter((argument) => !argument.startsWith("-") && argument !== "help")[0];
+  const at = argv.findIndex((argument) => !argument.startsWith("-") && argument !== "help");
+  let words = argv;
   for (const { name, summary, load } of commands) {
     const subcommand = program.command(name).description(summary);
-    if (name === called) (await load()).command.configure(subcommand, ctx);
+    if (name !== argv[at]) continue;
+    const { command } = await load();
+    command.configure(subcommand, ctx);
+    if (command.rewrite) words = [...argv.slice(0, at + 1), ...command.rewrite(argv.slice(at + 1), ctx)];
   }
-  return program;
+  return { program, words };
 }

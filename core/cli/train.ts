@@ -1,7 +1,9 @@
 import type { CliCommand } from "./command.ts";
+import { withoutPython } from "./config-options.ts";
 import { configureRun } from "./run-command.ts";
 
 export const command: CliCommand = {
+  rewrite: (words, ctx) => withoutPython(words, "train", ctx),
   configure(self, ctx) {
     configureRun(self, ctx, {
       schema: "ppo",

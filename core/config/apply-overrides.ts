@@ -1,5 +1,6 @@
 import { OverrideSyntaxError, parseOverride, printValue, type Override } from "./override-grammar.ts";
 import { place, type Problem } from "./problem.ts";
+import { unexpandedVariable } from "./shell-variable.ts";
 import { didYouMean, existingDepth, suggestPaths } from "./suggest.ts";
 import {
   fromValue,
@@ -32,6 +33,8 @@ export function parseOverrides(texts: readonly string[]): { overrides: Override[
   const problems: Problem[] = [];
   const overrides = texts.flatMap((text) => {
     try {
+      const variable = unexpandedVariable(text);
+      if (variable !== undefined) throw leftByShell(variable);
       return [parseOverride(text)];
     } catch (error) {
       if (!(error instanceof OverrideSyntaxError)) throw error;
@@ -42,6 +45,13 @@ export function parseOverrides(texts: readonly string[]): { overrides: Override[
   });
   return { overrides, problems };
 }
+
+const leftByShell = ({ name, index }: { name: string; index: number }): OverrideSyntaxError =>
+  new OverrideSyntaxError(
+    `The shell has not replaced \`${name}\`; between single quotes, and where no shell reads the line, it stays as it is.`,
+    index + 1,
+    `Write the value itself, or \${oc.env:${name.slice(1)}} for an exported variable; a value in quotes of its own is kept as text.`,
+  );
 
 /** Applies overrides in order. Each that cannot be applied is a problem, and the rest go on. */
 export function applyOverrides(

@@ -1,6 +1,7 @@
 import { nearest } from "../registry/nearest.ts";
 import { parseValue } from "./override-grammar.ts";
 import type { Problem } from "./problem.ts";
+import { environmentHint } from "./shell-variable.ts";
 import {
   child,
   fromValue,
@@ -129,7 +130,8 @@ class Interpolator {
           path,
           "VERL_CONFIG_INTERPOLATION",
           `There is no resolver "${resolver}" in \${${expression}}.`,
-          "There are ${a.b}, ${.sibling}, ${oc.env:NAME,default} and ${oc.select:a.b,default}.",
+          environmentHint(expression) ??
+            "There are ${a.b}, ${.sibling}, ${oc.env:NAME,default} and ${oc.select:a.b,default}.",
         );
     }
   }
@@ -149,7 +151,7 @@ class Interpolator {
     const target = absolute(text, path);
     if (this.context.isAbsent(target)) return { ...node, value: null };
     const known = nearestSibling(this.root, target);
-    const hint = known === undefined ? undefined : `Did you mean \${${known}}?`;
+    const hint = known === undefined ? environmentHint(text) : `Did you mean \${${known}}?`;
     return this.fail(
       node,
       path,
