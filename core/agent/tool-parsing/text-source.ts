@@ -50,6 +50,22 @@ export class Markers {
 }
 
 /**
+ * A scan that is over at once. `yield*` reads the result before anything else can happen, so that one of these serves for all small
+ * decisions of an answer, where generators would take most of the time.
+ */
+class Decided {
+  readonly result: { done: true; value: unknown } = { done: true, value: undefined };
+
+  next(): IteratorReturnResult<unknown> {
+    return this.result;
+  }
+
+  [Symbol.iterator](): this {
+    return this;
+  }
+}
+
+/**
  * An answer that comes in pieces. Every method decides by the text alone: where a piece ends before the decision is clear, it waits.
  * That is why no cut of the text changes what is read.
  */
@@ -64,6 +80,7 @@ export class TextSource {
   failedRepairs = 0;
   private waiting = "";
   private ended = false;
+  private readonly decided = new Decided();
 
   /** @returns Whether there is enough new text for reading on. */
   push(piece: string): boolean {
@@ -89,61 +106,52 @@ export class TextSource {
     return true;
   }
 
-  *atEnd(): Scan<boolean> {
-    return this.at >= this.text.length && !(yield* this.more());
+  atEnd(): Scan<boolean> {
+    return this.at < this.text.length ? this.now(false) : this.endWhenKnown();
   }
 
   /** The next letter; empty at the end. */
-  *peek(): Scan<string> {
-    while (this.at >= this.text.length) if (!(yield* this.more())) return "";
-    return this.text[this.at] as string;
+  peek(): Scan<string> {
+    return this.at < this.text.length ? this.now(this.text[this.at] as string) : this.peekLater();
   }
 
   /** Whether `word` comes next. */
-  *sees(word: string): Scan<boolean> {
-    let hit: boolean | undefined;
-    while ((hit = this.matches(word)) === undefined) yield* this.more();
-    return hit;
+  sees(word: string): Scan<boolean> {
+    const hit = this.matches(word);
+    return hit === undefined ? this.seesLater(word) : this.now(hit);
   }
 
   /** The first of `words` that comes next. */
-  *seesAny(words: readonly string[]): Scan<string | undefined> {
-    for (const word of words) {
-      let hit: boolean | undefined;
-      while ((hit = this.matches(word)) === undefined) yield* this.more();
-      if (hit) return word;
+  seesAny(words: readonly string[]): Scan<string | undefined> {
+    for (let i = 0; i < words.length; i++) {
+      const hit = this.matches(words[i]!);
+      if (hit === undefined) return this.seesAnyLater(words.slice(i));
+      if (hit) return this.now(words[i]);
     }
-    return undefined;
+    return this.now(undefined);
   }
 
   /** Reads the first of `words` that comes next. */
-  *take(...words: readonly string[]): Scan<string | undefined> {
-    for (const word of words) {
-      let hit: boolean | undefined;
-      while ((hit = this.matches(word)) === undefined) yield* this.more();
+  take(...words: readonly string[]): Scan<string | undefined> {
+    for (let i = 0; i < words.length; i++) {
+      const word = words[i]!;
+      const hit = this.matches(word);
+      if (hit === undefined) return this.takeLater(words.slice(i));
       if (!hit) continue;
       this.at += word.length;
-      return word;
+      return this.now(word);
     }
-    return undefined;
+    return this.now(undefined);
   }
 
   /** Reads letters as long as `belongs` says so. */
-  *takeWhile(belongs: (code: number) => boolean): Scan<string> {
+  takeWhile(belongs: (code: number) => boolean): Scan<string> {
     const from = this.at;
-    do {
-      while (this.at < this.text.length && belongs(this.text.charCodeAt(this.at))) this.at += 1;
-    } while (this.at === this.text.length && (yield* this.more()));
-    this.steps += this.at - from + 1;
-    return this.text.slice(from, this.at);
+    return this.pass(belongs) ? this.now(this.text.slice(from, this.at)) : this.takeWhileLater(belongs, from);
   }
 
-  *skipSpace(): Scan<void> {
-    const from = this.at;
-    do {
-      while (this.at < this.text.length && isSpace(this.text.charCodeAt(this.at))) this.at += 1;
-    } while (this.at === this.text.length && (yield* this.more()));
-    this.steps += this.at - from + 1;
+  skipSpace(): Scan<void> {
+    return this.pass(isSpace) ? this.now(undefined) : this.skipSpaceLater();
   }
 
   /**
@@ -176,6 +184,53 @@ export class TextSource {
       if (hit !== undefined) return hit;
       if (!(yield* this.more()) && !open) return undefined;
     }
+  }
+
+  private *endWhenKnown(): Scan<boolean> {
+    return !(yield* this.more());
+  }
+
+  private *peekLater(): Scan<string> {
+    return (yield* this.more()) ? (this.text[this.at] as string) : "";
+  }
+
+  private *seesLater(word: string): Scan<boolean> {
+    let hit: boolean | undefined;
+    while ((hit = this.matches(word)) === undefined) yield* this.more();
+    return hit;
+  }
+
+  private *seesAnyLater(words: readonly string[]): Scan<string | undefined> {
+    for (const word of words) if (yield* this.seesLater(word)) return word;
+    return undefined;
+  }
+
+  private *takeLater(words: readonly string[]): Scan<string | undefined> {
+    const word = yield* this.seesAnyLater(words);
+    this.at += word?.length ?? 0;
+    return word;
+  }
+
+  private *takeWhileLater(belongs: (code: number) => boolean, from: number): Scan<string> {
+    while ((yield* this.more()) && !this.pass(belongs));
+    return this.text.slice(from, this.at);
+  }
+
+  private *skipSpaceLater(): Scan<void> {
+    while ((yield* this.more()) && !this.pass(isSpace));
+  }
+
+  /** Goes past letters that belong. @returns Whether one was met that does not. */
+  private pass(belongs: (code: number) => boolean): boolean {
+    const from = this.at;
+    while (this.at < this.text.length && belongs(this.text.charCodeAt(this.at))) this.at += 1;
+    this.steps += this.at - from + 1;
+    return this.at < this.text.length;
+  }
+
+  private now<T>(value: T): Scan<T> {
+    this.decided.result.value = value;
+    return this.decided as unknown as Scan<T>;
   }
 
   /** Undefined: the text so far does not say. */
