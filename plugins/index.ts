@@ -1,7 +1,7 @@
 import { definePlugin, VERSION } from "verl";
 import { advantageEstimators } from "./advantage/index.ts";
 import { agentLoops } from "./agent-loop/index.ts";
-import { dispatchModes } from "./controller/index.ts";
+import { dispatchModes, transports } from "./controller/index.ts";
 import { datasets } from "./dataset/index.ts";
 import { engines } from "./engine/index.ts";
 import { klPenalties } from "./kl/index.ts";
@@ -34,5 +34,6 @@ export default definePlugin({
     ...tensorBackends,
     ...toolParsers,
     ...trackers,
+    ...transports,
   ],
 });

@@ -5,11 +5,27 @@ import { VerlError } from "../errors/verl-error.ts";
  * undefined, dates and typed arrays. An object that has a "$" key of its own is written as `{ "$": "object", "value": entries }`.
  */
 export function toTaggedJson(value: unknown, where: string): string {
-  return JSON.stringify(tag(value, where, 0));
+  return JSON.stringify(toTagged(value, where));
 }
 
 export function fromTaggedJson(text: string): unknown {
-  return untag(JSON.parse(text));
+  return fromTagged(JSON.parse(text));
+}
+
+/** A value of a type of the caller's own, under the name of that type; undefined for all others. */
+export type TagOwn = (value: unknown, tag: (inner: unknown) => unknown) => { $: string; value: unknown } | undefined;
+
+/** The value that `TagOwn` wrote under the name `type`; undefined for names of others. */
+export type UntagOwn = (type: string, value: unknown, untag: (inner: unknown) => unknown) => unknown;
+
+/** The tagged JSON data of a value, before it is text. @param own is asked first. */
+export function toTagged(value: unknown, where: string, own?: TagOwn): unknown {
+  return tag(value, where, 0, own);
+}
+
+/** The value of tagged JSON data. @throws TypeError for a tag that neither this module nor `own` knows. */
+export function fromTagged(data: unknown, own?: UntagOwn): unknown {
+  return untag(data, own);
 }
 
 /** Nested deeper than this is taken for a cycle. */
@@ -38,8 +54,9 @@ export function unstorable(value: unknown, where: string): VerlError {
   });
 }
 
-function tag(value: unknown, where: string, depth: number): unknown {
+function tag(value: unknown, where: string, depth: number, own?: TagOwn): unknown {
   if (depth > MAX_DEPTH) throw tooDeep(where);
+  const inner = (item: unknown): unknown => tag(item, where, depth + 1, own);
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") {
     return Number.isFinite(value) && !Object.is(value, -0)
@@ -48,20 +65,25 @@ function tag(value: unknown, where: string, depth: number): unknown {
   }
   if (typeof value === "bigint") return { $: "bigint", value: String(value) };
   if (value === undefined) return { $: "undefined" };
-  if (value instanceof Date) return { $: "date", value: tag(value.getTime(), where, depth) };
+  const owned = own?.(value, inner);
+  if (owned) return owned;
+  if (value instanceof Date) return { $: "date", value: inner(value.getTime()) };
   const typed = typedName(value);
-  if (typed) return { $: typed, value: Array.from(value as Iterable<unknown>, (item) => tag(item, where, depth + 1)) };
-  if (Array.isArray(value)) return Array.from(value, (item) => tag(item, where, depth + 1));
+  if (typed) return { $: typed, value: Array.from(value as Iterable<unknown>, inner) };
+  if (Array.isArray(value)) return Array.from(value, inner);
   if (!isPlainObject(value)) throw unstorable(value, where);
-  const entries = Object.entries(value).map(([key, item]) => [key, tag(item, where, depth + 1)] as const);
+  const entries = Object.entries(value).map(([key, item]) => [key, inner(item)] as const);
   return Object.hasOwn(value, "$") ? { $: "object", value: entries } : Object.fromEntries(entries);
 }
 
-function untag(value: unknown): unknown {
+function untag(value: unknown, own?: UntagOwn): unknown {
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(untag);
+  const each = (item: unknown): unknown => untag(item, own);
+  if (Array.isArray(value)) return value.map(each);
   const { $: type, value: inner } = value as { $?: string; value?: unknown };
-  if (type === undefined) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, untag(item)]));
+  if (type === undefined) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, each(item)]));
+  const owned = own?.(type, inner, each);
+  if (owned !== undefined) return owned;
   switch (type) {
     case "number":
       return Number(inner);
@@ -70,12 +92,12 @@ function untag(value: unknown): unknown {
     case "undefined":
       return undefined;
     case "date":
-      return new Date(untag(inner) as number);
+      return new Date(each(inner) as number);
     case "object":
-      return Object.fromEntries((inner as [string, unknown][]).map(([key, item]) => [key, untag(item)]));
+      return Object.fromEntries((inner as [string, unknown][]).map(([key, item]) => [key, each(item)]));
     default:
       if (!Object.hasOwn(TYPED, type)) throw new TypeError(`Unknown tag ${JSON.stringify(type)}.`);
-      return (TYPED[type as TypedName] as Float32ArrayConstructor).from((inner as number[]).map(untag) as number[]);
+      return (TYPED[type as TypedName] as Float32ArrayConstructor).from((inner as number[]).map(each) as number[]);
   }
 }
 

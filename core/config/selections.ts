@@ -24,6 +24,9 @@ const FURTHER: Readonly<Record<SchemaName, readonly Selector[]>> = {
   sft: [{ kind: "engine", path: "engine.strategy" }],
 };
 
+/** Kinds that are chosen by a key at the root of every config, or under `trainer`. */
+const IN_EVERY_RUN: readonly Kind[] = ["tracker", "tensor_backend", "transport"];
+
 /** Keys that are read only when something else is on; a default among them that is not read may name what is not there. */
 const READ_WHEN: Readonly<Record<string, (config: PpoConfig) => boolean>> = {
   "algorithm.kl_penalty": ({ algorithm }) => algorithm.use_kl_in_reward,
@@ -42,7 +45,7 @@ const STAND_INS: Partial<Record<Kind, { readonly keys: readonly string[]; readon
 export function selectorsOf(schema: SchemaName): readonly Selector[] {
   const own = KIND_NAMES.flatMap((kind): Selector[] => {
     const { selectedBy, optionsAt } = kindInfo(kind);
-    const applies = selectedBy !== undefined && (schema === "ppo" || kind === "tracker" || kind === "tensor_backend");
+    const applies = selectedBy !== undefined && (schema === "ppo" || IN_EVERY_RUN.includes(kind));
     return applies ? [{ kind, path: selectedBy, optionsAt }] : [];
   });
   return [...own, ...FURTHER[schema]];

@@ -1,5 +1,14 @@
+export { ClassWithInitArgs, type DeferredWorker, type WorkerSource } from "./class-with-init-args.ts";
 export type { DispatchMode, DispatchTarget } from "./dispatch.ts";
+export { HEALTH_LIMITS, type HealthEvent, type HealthLimits } from "./health.ts";
+export { InlineTransport } from "./inline-transport.ts";
+export type { NodeResources, Resources } from "./node-resources.ts";
+export { ExchangeHub, type Peers } from "./peers.ts";
+export type { ChannelMessage, RankChannel } from "./rank-channel.ts";
 export { register, type ExecuteMode, type RegisterOptions } from "./register.ts";
-export { inlineTransport, type Transport, type WorkerHandle } from "./transport.ts";
+export { startRank, type RemoteRankOptions } from "./remote-rank.ts";
+export { ResourcePool, type RankPlace, type ResourcePoolOptions } from "./resource-pool.ts";
+export { serveRank, type ServeOptions } from "./serve-rank.ts";
+export { rankEnv, type RankHandle, type SpawnRequest, type Transport } from "./transport.ts";
 export { Worker, type WorkerClass, type WorkerContext } from "./worker.ts";
 export { WorkerGroup, type GroupMethods, type GroupOf, type WorkerGroupOptions } from "./worker-group.ts";

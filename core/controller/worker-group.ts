@@ -1,10 +1,14 @@
 import { isVerlError, VerlError } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
-import { registries } from "../registry/index.ts";
+import { createLogger, registries } from "../registry/index.ts";
 import type { DataProto } from "../batch/data-proto.ts";
 import type { DispatchTarget } from "./dispatch.ts";
 import { registeredMethods, type RegisterOptions } from "./register.ts";
-import { inlineTransport, type Transport, type WorkerHandle } from "./transport.ts";
+import { ClassWithInitArgs } from "./class-with-init-args.ts";
+import { HEALTH_LIMITS } from "./health.ts";
+import { InlineTransport } from "./inline-transport.ts";
+import { ResourcePool } from "./resource-pool.ts";
+import type { RankHandle, Transport } from "./transport.ts";
 import type { Worker, WorkerClass } from "./worker.ts";
 
 /** A batch comes back as one batch; anything else as a list with one item a rank that ran. */
@@ -39,7 +43,7 @@ export class WorkerGroup implements DispatchTarget {
 
   private constructor(
     readonly name: string,
-    private readonly workers: readonly WorkerHandle[],
+    private readonly workers: readonly RankHandle[],
     private readonly methods: ReadonlyMap<string, Required<RegisterOptions>>,
   ) {
     this.worldSize = workers.length;
@@ -66,8 +70,18 @@ export class WorkerGroup implements DispatchTarget {
     args: Args,
     options: WorkerGroupOptions = {},
   ): Promise<GroupOf<W>> {
-    const { worldSize = 1, transport = inlineTransport, name = workerClass.name } = options;
-    const workers = await transport.spawn(workerClass, args, worldSize);
+    const { worldSize = 1, transport = new InlineTransport(), name = workerClass.name } = options;
+    const workers = await transport.spawn({
+      name,
+      worker: new ClassWithInitArgs(workerClass, ...args),
+      pool: new ResourcePool([worldSize], { name }),
+      env: {},
+      plugins: [],
+      log: createLogger(),
+      metrics: { add: () => undefined },
+      health: HEALTH_LIMITS,
+      signal: new AbortController().signal,
+    });
     return new WorkerGroup(name, workers, registeredMethods(workerClass)) as GroupOf<W>;
   }
 

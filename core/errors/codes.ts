@@ -9,9 +9,22 @@ interface CodeEntry {
 
 /** Every code that the project raises, sorted. A meta-test keeps this table, the docs and the raising code in step. */
 export const ERROR_CODES = {
+  VERL_AGENT_FILE: {
+    blame: "user",
+    when: "A YAML file of tools, interactions or agent loops is missing, does not parse, or lacks a field.",
+  },
+  VERL_AGENT_INTERACTION: { blame: "user", when: "A row names an interaction that the run does not have." },
   VERL_AGENT_LOOP_FAILED: {
     blame: "host",
     when: "A whole step's generation failed: no prompt had an answer after all retries.",
+  },
+  VERL_AGENT_TEMPLATE_DRIFT: {
+    blame: "user",
+    when: "A chat template rewrites earlier turns of a conversation when one is added, and the run is told to fail then.",
+  },
+  VERL_AGENT_TOOL: {
+    blame: "user",
+    when: "Tools of a run have no name or the same name, or a row selects one that there is not.",
   },
   VERL_AGENT_TOOL_FORMAT: {
     blame: "user",
@@ -112,6 +125,14 @@ export const ERROR_CODES = {
   VERL_CONFIG_VALUE: {
     blame: "user",
     when: "A config value has the wrong type, lies outside of its range, or contradicts another value.",
+  },
+  VERL_CONTROLLER_POOL: {
+    blame: "user",
+    when: "A resource pool was asked for places that it cannot have, or that its transport does not have in time.",
+  },
+  VERL_CONTROLLER_PROTOCOL: {
+    blame: "host",
+    when: "A message between the controller and a rank was damaged, or of another version.",
   },
   VERL_DATA_CHAT_TEMPLATE: {
     blame: "user",
@@ -232,9 +253,13 @@ export const ERROR_CODES = {
     blame: "user",
     when: "No score function is configured and none is registered for a row's data source.",
   },
+  VERL_REWARD_POOL: {
+    blame: "user",
+    when: "A process or thread for score functions did not start, or could not load the plugins or functions.",
+  },
   VERL_REWARD_RESULT: {
     blame: "plugin",
-    when: "A reward manager returned another number of results than it was given rows.",
+    when: "A reward manager, or a score function for whole batches, returned another number of results than it was given rows.",
   },
   VERL_REWARD_UNSCORED: {
     blame: "user",
@@ -253,10 +278,18 @@ export const ERROR_CODES = {
     blame: "user",
     when: "The configured tensor backend, or every one, cannot run on this machine.",
   },
+  VERL_TENSOR_DEVICE_LOST: {
+    blame: "user",
+    when: "A GPU was lost or reported an error, such as too little memory; tensors on it have no values any more.",
+  },
   VERL_TENSOR_DTYPE: { blame: "plugin", when: "A tensor has a dtype that the tensor backend cannot hold." },
   VERL_TENSOR_GRAPH: {
     blame: "plugin",
     when: "A recorded graph does not compile or fails while it runs, for example on an index out of range.",
+  },
+  VERL_TENSOR_SYNC_READ: {
+    blame: "plugin",
+    when: "A tensor on a GPU is read synchronously, by `dataSync` or `arraySync`.",
   },
   VERL_TESTING_CASES: {
     blame: "plugin",
@@ -291,9 +324,21 @@ export const ERROR_CODES = {
     blame: "host",
     when: "Validation results do not have one value a sample for every variable.",
   },
+  VERL_WORKER_DIED: {
+    blame: "host",
+    when: "A rank of a worker group is gone: it exited, was killed, or gave no sign of life for too long.",
+  },
+  VERL_WORKER_ENV: {
+    blame: "plugin",
+    when: "The environment of a worker group sets variables that the transport sets itself.",
+  },
   VERL_WORKER_FAILED: {
     blame: "host",
     when: "A worker threw while it ran a call of its group; the message names rank and method.",
+  },
+  VERL_WORKER_MESH: {
+    blame: "plugin",
+    when: "A worker was asked for its place in a device mesh that it does not stand in, or was given two.",
   },
   VERL_WORKER_METHOD_TAKEN: {
     blame: "plugin",
@@ -302,6 +347,11 @@ export const ERROR_CODES = {
   VERL_WORKER_METHOD_UNKNOWN: {
     blame: "plugin",
     when: "A worker group was asked for a method that its class does not register.",
+  },
+  VERL_WORKER_MODULE: { blame: "plugin", when: "A worker class cannot be found by another thread or process." },
+  VERL_WORKER_PAYLOAD: {
+    blame: "plugin",
+    when: "An argument or a result of a worker call cannot cross to another thread or process.",
   },
 } as const satisfies Record<string, CodeEntry>;
 

@@ -29,6 +29,7 @@ export {
   registerSampler,
   registerTensorBackend,
   registerTracker,
+  registerTransport,
   type ClassKind,
   type ClassMeta,
   type ClassRegistrar,

@@ -54,6 +54,7 @@ export const KINDS = {
     selectedBy: "actor_rollout_ref.rollout.agent.default_agent_loop",
   },
   dispatch: { title: "dispatch mode", members: ["dispatch", "collect"] },
+  transport: { title: "transport of worker calls", members: ["create"], selectedBy: "controller.transport" },
   engine: { title: "training engine", members: ["create"], selectedBy: "actor_rollout_ref.actor.strategy" },
   rollout: {
     title: "rollout engine",

@@ -30,6 +30,8 @@ export const registerKlPenalty = registerFor("kl_penalty");
 export const registerRewardScore = registerFor("reward_score");
 /** Registers a dispatch mode. */
 export const registerDispatch = registerFor("dispatch");
+/** Registers a transport of worker calls. */
+export const registerTransport = registerFor("transport");
 /** Registers a training engine. */
 export const registerEngine = registerFor("engine");
 /** Registers a rollout engine. */

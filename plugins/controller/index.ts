@@ -1,4 +1,4 @@
-import { provide } from "verl";
+import { InlineTransport, provide } from "verl";
 import { allToAll } from "./all-to-all.ts";
 import { dpComputeMetric } from "./dp-compute-metric.ts";
 import { dpComputeProto } from "./dp-compute-proto.ts";
@@ -13,4 +13,12 @@ export const dispatchModes = [
   provide("dispatch", "DP_COMPUTE_PROTO", dpComputeProto),
   provide("dispatch", "ONE_TO_ALL", oneToAll),
   provide("dispatch", "RANK_ZERO", rankZero),
+];
+
+export const transports = [
+  provide("transport", "inline", {
+    description:
+      "Runs every rank in the trainer's own thread: nothing is copied, and a debugger steps into the workers.",
+    create: InlineTransport,
+  }),
 ];

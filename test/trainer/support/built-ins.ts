@@ -1,6 +1,6 @@
 import { registries, type Provided } from "../../../core/registry/index.ts";
 import { agentLoops } from "../../../plugins/agent-loop/index.ts";
-import { dispatchModes } from "../../../plugins/controller/index.ts";
+import { dispatchModes, transports } from "../../../plugins/controller/index.ts";
 import { datasets } from "../../../plugins/dataset/index.ts";
 import { engines } from "../../../plugins/engine/index.ts";
 import { rewardManagers } from "../../../plugins/reward-manager/index.ts";
@@ -20,6 +20,7 @@ export function registerBuiltIns(): void {
     ...rollouts,
     ...tensorBackends,
     ...trackers,
+    ...transports,
   ];
   for (const { kind, key, entry } of provided) registries[kind].register(key, entry as never);
   registries.adv_estimator.register("test-centred", centred);

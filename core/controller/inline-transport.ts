@@ -1,0 +1,78 @@
+import { availableParallelism } from "node:os";
+import type { NodeResources } from "./node-resources.ts";
+import { ExchangeHub, peersOver } from "./peers.ts";
+import type { RankPlace } from "./resource-pool.ts";
+import { rankEnv, type RankHandle, type SpawnRequest, type Transport } from "./transport.ts";
+import type { Worker } from "./worker.ts";
+
+type Method = (...values: readonly unknown[]) => Promise<unknown>;
+
+/** Workers in the controller's own thread: nothing is copied, and a debugger steps straight into them. */
+export class InlineTransport implements Transport {
+  resources(): Promise<readonly NodeResources[]> {
+    return Promise.resolve([thisMachine()]);
+  }
+
+  spawn(request: SpawnRequest): Promise<readonly RankHandle[]> {
+    const { worker, pool, env, log, metrics, local } = request;
+    const hub = new ExchangeHub(pool.worldSize);
+    const handles = pool.places.map((place) => {
+      const { rank, localRank, localWorldSize } = place;
+      let round = 0;
+      const peers = peersOver(
+        rank,
+        pool.worldSize,
+        (value) => new Promise((resolve) => hub.bring(rank, round++, value, resolve)),
+      );
+      const context = {
+        rank,
+        worldSize: pool.worldSize,
+        localRank,
+        localWorldSize,
+        env: { ...env, ...rankEnv(place, pool.worldSize) },
+        peers,
+        log,
+        metrics,
+        local,
+      };
+      return new InlineRank(place, worker.construct(context));
+    });
+    return Promise.resolve(handles);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** A rank that cannot be lost: it is as alive as the controller. */
+class InlineRank implements RankHandle {
+  readonly rank: number;
+  readonly place = "this thread";
+  private disposed = false;
+
+  constructor(
+    { rank }: RankPlace,
+    private readonly worker: Worker,
+  ) {
+    this.rank = rank;
+  }
+
+  async call(method: string, args: readonly unknown[]): Promise<unknown> {
+    return (this.worker as unknown as Record<string, Method>)[method]!(...args);
+  }
+
+  onHealth(): void {}
+
+  async dispose(): Promise<void> {
+    if (this.disposed) return;
+    this.disposed = true;
+    await this.worker.dispose();
+  }
+}
+
+/** The cores of this machine, on which any number of ranks run, if slower. */
+export function thisMachine(): NodeResources {
+  const CPU = availableParallelism();
+  return { node: "this machine", total: { CPU }, free: { CPU }, holders: [], elastic: true };
+}

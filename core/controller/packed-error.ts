@@ -1,0 +1,52 @@
+import { isVerlError, VerlError, type ErrorCode } from "../errors/index.ts";
+import { isAbort } from "../errors/is-abort.ts";
+import type { PackedError } from "./rank-protocol.ts";
+
+/** Causes of causes that cross. */
+const MAX_CAUSES = 8;
+
+/** An error in words, with its stack and its causes. */
+export function packError(error: unknown, depth = 0): PackedError {
+  if (!(typeof error === "object" && error !== null && "message" in error)) {
+    return { name: "Error", message: String(error) };
+  }
+  const { name, message, stack, cause } = error as Error;
+  const packed: PackedError = { name: String(name), message: String(message), stack };
+  if (isVerlError(error)) {
+    Object.assign(packed, {
+      code: error.code,
+      hint: error.hint,
+      location: error.location,
+      details: jsonOf(error.details),
+    });
+  }
+  if (cause !== undefined && depth < MAX_CAUSES) packed.cause = packError(cause, depth + 1);
+  return JSON.parse(JSON.stringify(packed)) as PackedError;
+}
+
+/** The error that `packError` was given, with the stack of where it was thrown. */
+export function unpackError(packed: PackedError): Error {
+  const cause = packed.cause && unpackError(packed.cause);
+  if (isAbort(packed)) return new DOMException(packed.message, packed.name);
+  const error =
+    packed.code === undefined
+      ? new Error(packed.message, cause && { cause })
+      : new VerlError(packed.code as ErrorCode, packed.message, {
+          hint: packed.hint,
+          location: packed.location,
+          details: packed.details as Record<string, unknown>,
+          cause,
+        });
+  if (packed.code === undefined) error.name = packed.name;
+  if (packed.stack !== undefined) error.stack = packed.stack;
+  return error;
+}
+
+/** Facts that JSON has no place for must not hide the error. */
+function jsonOf(details: object | undefined): object | undefined {
+  try {
+    return details && (JSON.parse(JSON.stringify(details)) as object);
+  } catch {
+    return undefined;
+  }
+}

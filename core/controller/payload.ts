@@ -1,0 +1,110 @@
+import { DataProto } from "../batch/data-proto.ts";
+import { isNdArray, NdArray, type DType } from "../batch/nd-array.ts";
+import { fromTagged, toTagged } from "../batch/tagged-json.ts";
+import { isVerlError, VerlError } from "../errors/index.ts";
+import type { Packed } from "./rank-protocol.ts";
+
+/** What follows the abort signals that cross: gives a signal a number, and a number its signal. */
+export interface SignalBridge {
+  numberOf(signal: AbortSignal): number;
+  signalOf(number: number): AbortSignal;
+}
+
+const refuse = (): never => {
+  throw new VerlError(
+    "VERL_WORKER_PAYLOAD",
+    "An abort signal cannot cross here: only arguments of a call may hold one.",
+  );
+};
+
+/** For what carries no signals: results and constructor arguments. */
+export const noSignals: SignalBridge = { numberOf: refuse, signalOf: refuse };
+
+const ARRAYS = { Float32Array, Float64Array, Int32Array, BigInt64Array, Uint8Array };
+type ArrayName = keyof typeof ARRAYS;
+
+/**
+ * Turns arguments or a result to JSON data and bytes: batches to Arrow streams, `NdArray`s and typed arrays to their bytes, `Map`s to
+ * lists of pairs, abort signals to numbers, the rest to tagged JSON. Every blob is fresh memory that the caller may give away.
+ * @param where for messages: `an argument of actor.updateActor`.
+ * @throws VERL_WORKER_PAYLOAD for functions, and instances of other classes.
+ */
+export function pack(value: unknown, where: string, signals: SignalBridge): { packed: Packed; blobs: Uint8Array[] } {
+  const blobs: Uint8Array[] = [];
+  const blob = (bytes: Uint8Array): number => blobs.push(bytes) - 1;
+  const own = (item: unknown, tag: (inner: unknown) => unknown): { $: string; value: unknown } | undefined => {
+    if (typeof item !== "object" || item === null) return undefined;
+    if (item instanceof DataProto) return { $: "DataProto", value: blob(item.toArrow()) };
+    if (isNdArray(item)) return { $: "NdArray", value: [item.dtype, item.shape, blob(bytesOf(item.data))] };
+    if (ArrayBuffer.isView(item)) {
+      const name = arrayName(item);
+      return name && { $: `bytes:${name}`, value: blob(bytesOf(item)) };
+    }
+    if (item instanceof Map) return { $: "Map", value: Array.from(item, ([key, held]) => [tag(key), tag(held)]) };
+    if (item instanceof AbortSignal) return { $: "AbortSignal", value: signals.numberOf(item) };
+    return undefined;
+  };
+  try {
+    return { packed: toTagged(value, where, own), blobs };
+  } catch (error) {
+    if (!isVerlError(error)) throw error;
+    throw new VerlError("VERL_WORKER_PAYLOAD", error.message, {
+      hint: "What crosses to another thread or process is a DataProto, NdArray, typed array, Map, AbortSignal, or plain JSON data of these.",
+      cause: error,
+    });
+  }
+}
+
+/** The inverse of `pack`. Arrays and batches are views of the blobs, which nobody else must hold. @throws VERL_CONTROLLER_PROTOCOL */
+export function unpack(packed: Packed, blobs: readonly Uint8Array[], signals: SignalBridge): unknown {
+  const blob = (index: unknown): Uint8Array => {
+    const bytes = typeof index === "number" ? blobs[index] : undefined;
+    if (!bytes) throw new TypeError(`There is no blob ${String(index)} among ${blobs.length}.`);
+    return bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
+  };
+  const own = (type: string, value: unknown, untag: (inner: unknown) => unknown): unknown => {
+    if (type === "DataProto") return DataProto.fromArrow(blob(value));
+    if (type === "NdArray") {
+      const [dtype, shape, index] = value as [DType, number[], number];
+      const name = ARRAY_OF_DTYPE[dtype];
+      if (name === undefined) throw new TypeError(`There is no dtype ${String(dtype)}.`);
+      return new NdArray(dtype, shape, arrayOf(name, blob(index)) as Float32Array);
+    }
+    if (type.startsWith("bytes:")) return arrayOf(type.slice("bytes:".length), blob(value));
+    if (type === "Map") return new Map(untag(value) as [unknown, unknown][]);
+    if (type === "AbortSignal") return signals.signalOf(value as number);
+    return undefined;
+  };
+  try {
+    return fromTagged(packed, own);
+  } catch (cause) {
+    if (isVerlError(cause)) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new VerlError("VERL_CONTROLLER_PROTOCOL", `A message of a worker call cannot be read: ${reason}`, { cause });
+  }
+}
+
+const ARRAY_OF_DTYPE: Readonly<Record<string, ArrayName>> = {
+  float32: "Float32Array",
+  int32: "Int32Array",
+  int64: "BigInt64Array",
+  uint8: "Uint8Array",
+  bool: "Uint8Array",
+};
+
+const arrayName = (value: ArrayBufferView): ArrayName | undefined =>
+  (Object.keys(ARRAYS) as ArrayName[]).find((name) => value instanceof ARRAYS[name]);
+
+/** A copy of its bytes. */
+function bytesOf(view: ArrayBufferView): Uint8Array {
+  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength).slice();
+}
+
+function arrayOf(name: string, bytes: Uint8Array): unknown {
+  if (!Object.hasOwn(ARRAYS, name)) throw new TypeError(`There is no array type ${name}.`);
+  const Type = ARRAYS[name as ArrayName];
+  if (bytes.byteLength % Type.BYTES_PER_ELEMENT !== 0) {
+    throw new TypeError(`${bytes.byteLength} bytes do not make a ${name}.`);
+  }
+  return new Type(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength / Type.BYTES_PER_ELEMENT);
+}

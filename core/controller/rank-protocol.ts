@@ -1,0 +1,58 @@
+/**
+ * What the controller and a rank say to each other: heads of `ChannelMessage`. `Packed` fields are `payload.ts`'s.
+ *
+ * The controller speaks first, with `start`; the rank answers `ready` or `failed`, and from then on `call`s may overlap. `ping` may
+ * come at any time. After `stop` the rank disposes its worker, says `stopped` and closes.
+ */
+
+/** Raised when a message changes its meaning; both ends run the same version of the package otherwise. */
+export const PROTOCOL = 1;
+
+/** JSON with references to the message's blobs. */
+export type Packed = unknown;
+
+export type ToRank =
+  | { type: "start"; protocol: typeof PROTOCOL; spec: RankSpec; args: Packed }
+  | { type: "call"; id: number; method: string; args: Packed }
+  /** A signal that was among the arguments of a call has fired. */
+  | { type: "abort"; signal: number; reason: PackedError }
+  /** Everything that the ranks brought to an exchange. */
+  | { type: "exchange"; round: number; values: Packed }
+  | { type: "ping" }
+  | { type: "stop" };
+
+export type FromRank =
+  | { type: "ready" }
+  | { type: "failed"; error: PackedError }
+  | { type: "result"; id: number; value: Packed }
+  | { type: "error"; id: number; error: PackedError }
+  | { type: "log"; level: "debug" | "info" | "warn"; message: string; fields?: object }
+  | { type: "metric"; name: string; value: number }
+  | { type: "exchange"; round: number; value: Packed }
+  | { type: "pong" }
+  | { type: "stopped" };
+
+/** What a rank is told of itself. */
+export interface RankSpec {
+  name: string;
+  rank: number;
+  worldSize: number;
+  localRank: number;
+  localWorldSize: number;
+  env: Record<string, string>;
+  plugins: string[];
+  /** Where the worker class is imported from. */
+  worker: { module: string; name: string };
+}
+
+/** An error in words that JSON carries. */
+export interface PackedError {
+  name: string;
+  message: string;
+  stack?: string;
+  code?: string;
+  hint?: string;
+  location?: object;
+  details?: object;
+  cause?: PackedError;
+}

@@ -1,0 +1,307 @@
+import { VerlError } from "../errors/index.ts";
+import { isAbort } from "../errors/is-abort.ts";
+import type { HealthEvent } from "./health.ts";
+import { unpackError } from "./packed-error.ts";
+import { noSignals, pack, unpack, type SignalBridge } from "./payload.ts";
+import type { ExchangeHub } from "./peers.ts";
+import type { ChannelMessage, RankChannel } from "./rank-channel.ts";
+import { PROTOCOL, type FromRank, type RankSpec, type ToRank } from "./rank-protocol.ts";
+import type { RankPlace } from "./resource-pool.ts";
+import { rankEnv, type RankHandle, type SpawnRequest } from "./transport.ts";
+
+export interface RemoteRankOptions {
+  /** Where it runs, in words: `thread 7`. */
+  readonly where: string;
+  readonly channel: RankChannel;
+  /** Meeting point of the group's exchanges, one for all its ranks; absent where the ranks reach each other by themselves. */
+  readonly hub?: ExchangeHub;
+  /** Ends the thread or process at once; called for one that does not end by itself, and for one that is given up. */
+  readonly kill: (reason: string) => void | Promise<void>;
+}
+
+/** Seconds that a worker has to dispose itself. */
+const STOP_S = 10;
+
+/**
+ * Starts a worker behind a channel whose other end runs `serveRank`: the controller's side of every transport that crosses a border.
+ * @throws the error of the worker's constructor; VERL_WORKER_DIED; the reason of `request.signal`. The rank is killed then.
+ */
+export async function startRank(
+  request: SpawnRequest,
+  place: RankPlace,
+  options: RemoteRankOptions,
+): Promise<RankHandle> {
+  const rank = new RemoteRank(request, place, options);
+  try {
+    await rank.start();
+    return rank;
+  } catch (error) {
+    await rank.end("could not be started");
+    throw error;
+  }
+}
+
+interface Pending {
+  method: string;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+  signals: Signals;
+}
+
+class RemoteRank implements RankHandle {
+  readonly rank: number;
+  readonly place: string;
+  private readonly calls = new Map<number, Pending>();
+  private readonly listeners: ((event: HealthEvent) => void)[] = [];
+  private readonly ready: Promise<void>;
+  private settleReady!: { resolve: () => void; reject: (error: unknown) => void };
+  private nextCall = 0;
+  private nextSignal = 0;
+  private heardAt = Date.now();
+  private silent = false;
+  private stopping = false;
+  private death: string | undefined;
+  private readonly closed: Promise<void>;
+  private readonly pinging: NodeJS.Timeout;
+
+  constructor(
+    private readonly request: SpawnRequest,
+    private readonly at: RankPlace,
+    private readonly options: RemoteRankOptions,
+  ) {
+    this.rank = at.rank;
+    this.place = options.where;
+    this.ready = new Promise((resolve, reject) => (this.settleReady = { resolve, reject }));
+    this.ready.catch(() => undefined);
+    options.channel.onMessage((message) => this.receive(message));
+    this.closed = new Promise((resolve) => {
+      options.channel.onClose((reason) => {
+        this.die(reason);
+        resolve();
+      });
+    });
+    this.pinging = setInterval(() => this.checkHealth(), request.health.pingS * 1000);
+    this.pinging.unref();
+  }
+
+  async start(): Promise<void> {
+    const { name, worker, pool, env, plugins, signal } = this.request;
+    signal.throwIfAborted();
+    const own = rankEnv(this.at, pool.worldSize);
+    const spec: RankSpec = {
+      name,
+      rank: this.rank,
+      worldSize: pool.worldSize,
+      localRank: this.at.localRank,
+      localWorldSize: this.at.localWorldSize,
+      env: { ...env, ...own },
+      plugins: [...plugins],
+      worker: worker.source,
+    };
+    const { packed, blobs } = pack(worker.args, `a constructor argument of ${name}`, noSignals);
+    this.send({ type: "start", protocol: PROTOCOL, spec, args: packed }, blobs);
+    const abort = (): void => this.settleReady.reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      await this.ready;
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  call(method: string, args: readonly unknown[]): Promise<unknown> {
+    if (this.death !== undefined) return Promise.reject(this.died(method));
+    const signals = new Signals(
+      () => this.nextSignal++,
+      (number, signal) => this.send({ type: "abort", signal: number, reason: reasonOf(signal) }),
+    );
+    return new Promise((resolve, reject) => {
+      const { packed, blobs } = pack(args, `an argument of ${this.request.name}.${method}`, signals);
+      const id = this.nextCall++;
+      this.calls.set(id, { method, resolve, reject, signals });
+      this.send({ type: "call", id, method, args: packed }, blobs);
+      signals.follow();
+    });
+  }
+
+  onHealth(listener: (event: HealthEvent) => void): void {
+    this.listeners.push(listener);
+    if (this.death !== undefined && !this.stopping) {
+      listener({ rank: this.rank, state: "died", reason: this.death });
+    }
+  }
+
+  async dispose(): Promise<void> {
+    if (this.death === undefined && !this.stopping) {
+      this.stopping = true;
+      this.send({ type: "stop" });
+    }
+    await this.end(`did not stop within ${STOP_S} s`, STOP_S);
+  }
+
+  /** Waits so long for the rank to end by itself, then kills it. */
+  async end(reason: string, graceS = 0): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(true), graceS * 1000)));
+    const ended = await Promise.race([this.closed.then(() => false), late]);
+    clearTimeout(timer);
+    if (ended) {
+      this.die(reason);
+      await this.options.kill(reason);
+    }
+    clearInterval(this.pinging);
+  }
+
+  private receive(message: ChannelMessage): void {
+    try {
+      this.understand(message);
+    } catch (error) {
+      this.giveUp(`sent a message that cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  private understand({ head, blobs }: ChannelMessage): void {
+    this.heardAt = Date.now();
+    if (this.silent) {
+      this.silent = false;
+      this.tell("back", "answers again");
+    }
+    const message = head as unknown as FromRank;
+    switch (message.type) {
+      case "ready":
+        return this.settleReady.resolve();
+      case "failed":
+        return this.settleReady.reject(unpackError(message.error));
+      case "result":
+        return this.settle(message.id, (call) => call.resolve(unpack(message.value, blobs, noSignals)));
+      case "error":
+        return this.settle(message.id, (call) => {
+          const error = unpackError(message.error);
+          // The caller compares an abort with the reason of its own signal.
+          call.reject(isAbort(error) ? (call.signals.abortReason() ?? error) : error);
+        });
+      case "log":
+        return this.request.log[message.level](message.message, message.fields);
+      case "metric":
+        return this.request.metrics.add(message.name, message.value);
+      case "exchange":
+        return this.options.hub?.bring(this.rank, message.round, unpack(message.value, blobs, noSignals), (all) => {
+          const { packed, blobs: bytes } = pack(all, `an exchange of ${this.request.name}`, noSignals);
+          this.send({ type: "exchange", round: message.round, values: packed }, bytes);
+        });
+      case "pong":
+      case "stopped":
+        return;
+      default:
+        throw new TypeError(`its type is ${JSON.stringify((message as { type: unknown }).type)}`);
+    }
+  }
+
+  private settle(id: number, how: (call: Pending) => void): void {
+    const call = this.calls.get(id);
+    if (!call) return;
+    this.calls.delete(id);
+    call.signals.release();
+    try {
+      how(call);
+    } catch (error) {
+      call.reject(error);
+    }
+  }
+
+  private checkHealth(): void {
+    if (this.death !== undefined) return;
+    const { silentS, lostS } = this.request.health;
+    const quiet = (Date.now() - this.heardAt) / 1000;
+    if (quiet >= lostS) return this.giveUp(`has given no sign of life for ${lostS} s`);
+    if (quiet >= silentS && !this.silent) {
+      this.silent = true;
+      this.tell("silent", `has given no sign of life for ${Math.round(quiet)} s`);
+    }
+    this.send({ type: "ping" });
+  }
+
+  /** Gives the rank up: it is dead to the controller from now on, and killed. */
+  private giveUp(reason: string): void {
+    this.die(reason);
+    this.options.channel.close(reason);
+    void this.options.kill(reason);
+  }
+
+  private die(reason: string): void {
+    if (this.death !== undefined) return;
+    this.death = reason;
+    clearInterval(this.pinging);
+    const error = this.died("its constructor");
+    this.settleReady.reject(error);
+    for (const [id, { method }] of [...this.calls]) this.settle(id, (call) => call.reject(this.died(method)));
+    if (!this.stopping) this.tell("died", reason);
+  }
+
+  private died(method: string): VerlError {
+    return new VerlError(
+      "VERL_WORKER_DIED",
+      `Rank ${this.rank} of ${this.request.name} (${this.place}) ${this.death}; the call was ${method}.`,
+      {
+        hint: "Its own lines in the log come before this. Run the command again: it goes on from the last checkpoint.",
+        details: { rank: this.rank, method, reason: this.death },
+      },
+    );
+  }
+
+  private tell(state: HealthEvent["state"], reason: string): void {
+    for (const listener of this.listeners) listener({ rank: this.rank, state, reason });
+  }
+
+  private send(message: ToRank, blobs: readonly Uint8Array[] = []): void {
+    if (this.death === undefined) void this.options.channel.send({ head: message, blobs });
+  }
+}
+
+/** The abort signals among the arguments of one call. */
+class Signals implements SignalBridge {
+  private readonly numbered = new Map<AbortSignal, number>();
+  private readonly listeners = new Map<AbortSignal, () => void>();
+
+  constructor(
+    private readonly next: () => number,
+    private readonly tell: (number: number, signal: AbortSignal) => void,
+  ) {}
+
+  numberOf(signal: AbortSignal): number {
+    const number = this.numbered.get(signal) ?? this.next();
+    this.numbered.set(signal, number);
+    return number;
+  }
+
+  signalOf(): never {
+    throw new VerlError("VERL_INTERNAL", "A rank sent an abort signal.");
+  }
+
+  /** From the moment on that the call is sent. */
+  follow(): void {
+    for (const [signal, number] of this.numbered) {
+      const tell = (): void => this.tell(number, signal);
+      if (signal.aborted) tell();
+      else {
+        signal.addEventListener("abort", tell, { once: true });
+        this.listeners.set(signal, tell);
+      }
+    }
+  }
+
+  release(): void {
+    for (const [signal, listener] of this.listeners) signal.removeEventListener("abort", listener);
+    this.listeners.clear();
+  }
+
+  /** Reason of the first that has fired. */
+  abortReason(): unknown {
+    return [...this.numbered.keys()].find((signal) => signal.aborted)?.reason;
+  }
+}
+
+const reasonOf = ({ reason }: AbortSignal) => ({
+  name: "AbortError",
+  message: reason instanceof Error ? reason.message : "The operation was aborted.",
+});

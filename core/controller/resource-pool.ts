@@ -1,0 +1,150 @@
+import { VerlError } from "../errors/index.ts";
+import type { Resources } from "./node-resources.ts";
+
+/** Where one rank of a pool runs. */
+export interface RankPlace {
+  /** 0-based, among all ranks of the pool. */
+  readonly rank: number;
+  /** The pool that was asked for in the first place; parts of it share its reservation. */
+  readonly root: ResourcePool;
+  /** Number of the place in `root`: the bundle of its reservation. */
+  readonly bundle: number;
+  /** 0-based number of the machine in `root`; places with the same number are on the same machine. */
+  readonly node: number;
+  /** 0-based, among the pool's ranks on this machine. */
+  readonly localRank: number;
+  /** Ranks of the pool on this machine. */
+  readonly localWorldSize: number;
+}
+
+export interface ResourcePoolOptions {
+  /** For messages. Default: `pool`. */
+  name?: string;
+  /** Worker groups that may stand side by side in the pool, each with a process of its own in every place. Default: 10. */
+  maxColocateCount?: number;
+  /** What one place holds for all the groups in it: `{ CPU: 1, GPU: 1 }`. Default: one CPU. */
+  perPlace?: Resources;
+}
+
+type Slot = Pick<RankPlace, "root" | "bundle" | "node">;
+
+/** Places for ranks on one or several machines. A value: nothing is reserved until a transport spawns on it. */
+export class ResourcePool {
+  readonly name: string;
+  readonly maxColocateCount: number;
+  readonly perPlace: Resources;
+  private readonly slots: readonly Slot[];
+
+  /** @param processOnNodes ranks on each machine: `[8, 8]` are two machines of eight. @throws VERL_CONTROLLER_POOL */
+  constructor(processOnNodes: readonly number[], options?: ResourcePoolOptions);
+  /** @internal */
+  constructor(slots: { readonly of: readonly Slot[] }, options?: ResourcePoolOptions);
+  constructor(
+    given: readonly number[] | { readonly of: readonly Slot[] },
+    { name = "pool", maxColocateCount = 10, perPlace = { CPU: 1 } }: ResourcePoolOptions = {},
+  ) {
+    this.name = name;
+    this.maxColocateCount = maxColocateCount;
+    this.perPlace = perPlace;
+    if ("of" in given) {
+      this.slots = given.of;
+      return;
+    }
+    const odd = given.find((count) => !Number.isSafeInteger(count) || count < 0);
+    if (odd !== undefined || given.every((count) => count === 0)) {
+      throw poolError(`The pool "${name}" is asked for [${given.join(", ")}] processes on its machines.`);
+    }
+    const nodes = given.flatMap((count, node) => new Array<number>(count).fill(node));
+    this.slots = nodes.map((node, bundle) => ({ root: this, bundle, node }));
+  }
+
+  get worldSize(): number {
+    return this.slots.length;
+  }
+
+  /** Places in rank order. */
+  get places(): readonly RankPlace[] {
+    const machine =
+      ({ root, node }: Slot) =>
+      (other: Slot) =>
+        other.root === root && other.node === node;
+    return this.slots.map((slot, rank) => ({
+      ...slot,
+      rank,
+      localRank: this.slots.slice(0, rank).filter(machine(slot)).length,
+      localWorldSize: this.slots.filter(machine(slot)).length,
+    }));
+  }
+
+  /** Ranks on each machine, in order: `[8, 8]`. */
+  get processOnNodes(): readonly number[] {
+    return this.places.filter(({ localRank }) => localRank === 0).map(({ localWorldSize }) => localWorldSize);
+  }
+
+  /** For each rank, the number of ranks on its machine. */
+  get localWorldSizeList(): readonly number[] {
+    return this.places.map(({ localWorldSize }) => localWorldSize);
+  }
+
+  /** For each rank, its number among those on its machine. */
+  get localRankList(): readonly number[] {
+    return this.places.map(({ localRank }) => localRank);
+  }
+
+  /** The pools that this one is made of: itself, unless it is a part of another, or several merged. */
+  get roots(): readonly ResourcePool[] {
+    return [...new Set(this.slots.map(({ root }) => root))];
+  }
+
+  /**
+   * Cuts the pool in parts that stand in its places, in order: so many parts of equal size, or parts of the given sizes. Parts may be
+   * cut again. @throws VERL_CONTROLLER_POOL unless the parts come to the whole.
+   */
+  split(parts: number | readonly number[]): ResourcePool[] {
+    const sizes = typeof parts === "number" ? new Array<number>(parts).fill(this.worldSize / parts) : parts;
+    const sum = sizes.reduce((total, size) => total + size, 0);
+    if (sum !== this.worldSize || sizes.some((size) => !Number.isSafeInteger(size) || size < 1)) {
+      const wanted = typeof parts === "number" ? `${parts} equal parts` : `parts of ${parts.join(", ")}`;
+      throw poolError(`The ${this.worldSize} places of "${this.name}" do not make ${wanted}.`);
+    }
+    let start = 0;
+    return sizes.map((size, part) => {
+      const of = this.slots.slice(start, (start += size));
+      return new ResourcePool({ of }, { ...this.options, name: `${this.name}.${part}` });
+    });
+  }
+
+  /** One pool of the places of both, this one's first. @throws VERL_CONTROLLER_POOL where they differ in what a place holds. */
+  merge(other: ResourcePool): ResourcePool {
+    if (
+      this.maxColocateCount !== other.maxColocateCount ||
+      JSON.stringify(this.perPlace) !== JSON.stringify(other.perPlace)
+    ) {
+      throw poolError(`The pools "${this.name}" and "${other.name}" do not merge: their places hold different things.`);
+    }
+    const taken = new Set(this.slots.map(slotId));
+    if (other.slots.some((slot) => taken.has(slotId(slot)))) {
+      throw poolError(`The pools "${this.name}" and "${other.name}" do not merge: they share places.`);
+    }
+    const of = [...this.slots, ...other.slots];
+    return new ResourcePool({ of }, { ...this.options, name: `${this.name}+${other.name}` });
+  }
+
+  private get options(): ResourcePoolOptions {
+    return { maxColocateCount: this.maxColocateCount, perPlace: this.perPlace };
+  }
+}
+
+const numbers = new WeakMap<ResourcePool, number>();
+let pools = 0;
+
+function slotId({ root, bundle }: Slot): string {
+  if (!numbers.has(root)) numbers.set(root, pools++);
+  return `${numbers.get(root)}/${bundle}`;
+}
+
+export function poolError(message: string, hint?: string): VerlError {
+  return new VerlError("VERL_CONTROLLER_POOL", message, {
+    hint: hint ?? "A pool lists the ranks on each machine: [2] is one machine of two, [8, 8] two of eight.",
+  });
+}

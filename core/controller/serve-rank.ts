@@ -1,0 +1,196 @@
+import { VerlError } from "../errors/index.ts";
+import { importSource, loadPlugin, loadPlugins, type Logger } from "../registry/index.ts";
+import { packError, unpackError } from "./packed-error.ts";
+import { noSignals, pack, unpack, type SignalBridge } from "./payload.ts";
+import { peersOver, type Peers } from "./peers.ts";
+import type { ChannelMessage, RankChannel } from "./rank-channel.ts";
+import { PROTOCOL, type FromRank, type PackedError, type RankSpec, type ToRank } from "./rank-protocol.ts";
+import { registeredMethods } from "./register.ts";
+import type { Worker, WorkerClass } from "./worker.ts";
+
+export interface ServeOptions {
+  /** How the ranks reach each other. Default: through the controller. */
+  readonly peers?: (spec: RankSpec) => Peers;
+}
+
+/**
+ * The rank's side of a channel: waits for `start`, loads the plugins, constructs the worker, and runs the calls that come, until the
+ * controller says `stop` or the channel is lost. What a thread's or a process's entry does after it has made its channel.
+ * @returns when the worker is disposed; ending the process is the caller's.
+ */
+export function serveRank(channel: RankChannel, options: ServeOptions = {}): Promise<void> {
+  return new Promise((resolve) => new RankServer(channel, options, resolve));
+}
+
+type Method = (...args: unknown[]) => Promise<unknown>;
+
+class RankServer {
+  private worker: Worker | undefined;
+  private name = "";
+  private methods: ReadonlySet<string> = new Set();
+  private readonly signals = new Map<number, AbortController>();
+  private readonly exchanges: ((values: unknown[]) => void)[] = [];
+  private ended = false;
+
+  constructor(
+    private readonly channel: RankChannel,
+    private readonly options: ServeOptions,
+    private readonly done: () => void,
+  ) {
+    channel.onMessage((message) => this.receive(message));
+    channel.onClose(() => void this.end());
+  }
+
+  private receive(message: ChannelMessage): void {
+    try {
+      this.understand(message);
+    } catch (error) {
+      this.channel.close(
+        `was sent a message that cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+  }
+
+  private understand({ head, blobs }: ChannelMessage): void {
+    const message = head as unknown as ToRank;
+    switch (message.type) {
+      case "start":
+        return void this.start(message, blobs);
+      case "call":
+        return void this.call(message, blobs);
+      case "abort":
+        return this.abort(message.signal, message.reason);
+      case "exchange":
+        return this.exchanges.shift()?.(unpack(message.values, blobs, noSignals) as unknown[]);
+      case "ping":
+        return this.send({ type: "pong" });
+      case "stop":
+        return void this.end();
+      default:
+        throw new TypeError(`its type is ${JSON.stringify((message as { type: unknown }).type)}`);
+    }
+  }
+
+  private async start(
+    { protocol, spec, args }: Extract<ToRank, { type: "start" }>,
+    blobs: readonly Uint8Array[],
+  ): Promise<void> {
+    try {
+      if (protocol !== PROTOCOL) {
+        throw new VerlError(
+          "VERL_CONTROLLER_PROTOCOL",
+          `The controller speaks another version of the protocol than this rank, which speaks ${PROTOCOL}.`,
+          { hint: "Install the same version of verl on every machine." },
+        );
+      }
+      await loadPlugins([]);
+      for (const plugin of spec.plugins) await loadPlugin(plugin);
+      const workerClass = await importWorker(spec);
+      const { rank, worldSize, localRank, localWorldSize, env } = spec;
+      const worker = new workerClass(
+        {
+          rank,
+          worldSize,
+          localRank,
+          localWorldSize,
+          env,
+          peers: this.options.peers?.(spec) ?? this.peersThroughController(spec),
+          log: this.logger(),
+          metrics: { add: (name, value) => this.send({ type: "metric", name, value }) },
+        },
+        ...(unpack(args, blobs, noSignals) as unknown[]),
+      );
+      this.name = spec.name;
+      this.methods = new Set(registeredMethods(workerClass).keys());
+      this.worker = worker;
+      this.send({ type: "ready" });
+    } catch (error) {
+      this.send({ type: "failed", error: packError(error) });
+    }
+  }
+
+  private async call(
+    { id, method, args }: Extract<ToRank, { type: "call" }>,
+    blobs: readonly Uint8Array[],
+  ): Promise<void> {
+    const numbers: number[] = [];
+    const bridge: SignalBridge = {
+      numberOf: (signal) => noSignals.numberOf(signal),
+      signalOf: (number) => {
+        numbers.push(number);
+        const controller = new AbortController();
+        this.signals.set(number, controller);
+        return controller.signal;
+      },
+    };
+    try {
+      if (!this.worker || !this.methods.has(method)) {
+        throw new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no registered method "${method}".`);
+      }
+      const values = unpack(args, blobs, bridge) as unknown[];
+      const result = await (this.worker as unknown as Record<string, Method>)[method]!(...values);
+      const { packed, blobs: bytes } = pack(result, `the result of ${this.name}.${method}`, noSignals);
+      this.send({ type: "result", id, value: packed }, bytes);
+    } catch (error) {
+      this.send({ type: "error", id, error: packError(error) });
+    } finally {
+      for (const number of numbers) this.signals.delete(number);
+    }
+  }
+
+  private abort(number: number, reason: PackedError): void {
+    this.signals.get(number)?.abort(unpackError(reason));
+  }
+
+  private peersThroughController({ rank, worldSize, name }: RankSpec): Peers {
+    let round = 0;
+    return peersOver(rank, worldSize, (value) => {
+      const { packed, blobs } = pack(value, `an exchange of ${name}`, noSignals);
+      this.send({ type: "exchange", round: round++, value: packed }, blobs);
+      return new Promise((resolve) => this.exchanges.push(resolve));
+    });
+  }
+
+  private logger(): Logger {
+    const seen = new Set<string>();
+    const at = (level: "debug" | "info" | "warn") => (message: string, fields?: object) =>
+      this.send({ type: "log", level, message, fields });
+    const warn = at("warn");
+    return {
+      debug: at("debug"),
+      info: at("info"),
+      warn,
+      warnOnce(code, message) {
+        if (seen.has(code)) return;
+        seen.add(code);
+        warn(message);
+      },
+    };
+  }
+
+  private async end(): Promise<void> {
+    if (this.ended) return;
+    this.ended = true;
+    for (const controller of this.signals.values()) controller.abort();
+    try {
+      await this.worker?.dispose();
+    } catch (error) {
+      this.send({ type: "log", level: "warn", message: `A worker could not be disposed: ${String(error)}` });
+    }
+    this.send({ type: "stopped" });
+    this.channel.close();
+    this.done();
+  }
+
+  private send(message: FromRank, blobs: readonly Uint8Array[] = []): void {
+    void this.channel.send({ head: message, blobs });
+  }
+}
+
+async function importWorker({ worker: { module, name } }: RankSpec): Promise<WorkerClass> {
+  const found = (await importSource(module))[name];
+  if (typeof found === "function") return found as WorkerClass;
+  throw new VerlError("VERL_WORKER_MODULE", `${module} exports no worker class "${name}".`, {
+    hint: "Export the class under its own name.",
+  });
+}
