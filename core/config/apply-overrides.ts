@@ -66,7 +66,11 @@ export function applyOverrides(
     const given = parsePath(override.key);
     const path = rules.movedTo?.(given) ?? given;
     const origin: Origin = { from: "override", override: override.text };
-    if (path !== given) moved.push({ from: given, to: path, origin });
+    if (path !== given) {
+      moved.push({ from: given, to: path, origin });
+      // verl's default for some old names is null, which means that the new one decides.
+      if (override.value === null && rules.removed?.(path) === "needed") continue;
+    }
     const result = apply(tree, override, path, origin, rules);
     if ("code" in result) problems.push(result);
     else tree = result;

@@ -1,5 +1,6 @@
 import { batchPlan } from "./batch-plan.ts";
 import type { LoadedConfig } from "./load.ts";
+import { IMPORTANCE } from "./note.ts";
 import { place } from "./problem.ts";
 import type { PpoConfig, SftConfig } from "./schema/index.ts";
 import { usesCritic } from "./uses-critic.ts";
@@ -138,8 +139,10 @@ export function showExplanation(loaded: LoadedConfig): string {
   const lines = facts.map(
     ({ name, value, because }) => `${name.padEnd(nameWidth)}  ${String(value).padStart(valueWidth)}  ${because}`,
   );
-  const notes = loaded.notes.map(
-    ({ message, location }) => `- ${[place(location), message].filter(Boolean).join(": ")}`,
-  );
-  return [...lines, ...(notes.length === 0 ? [] : ["", "Notes", ...notes])].join("\n");
+  const notes = Object.entries(IMPORTANCE).flatMap(([importance, title]) => {
+    const own = loaded.notes.filter((note) => note.importance === importance);
+    const shown = own.map(({ message, location }) => `- ${[place(location), message].filter(Boolean).join(": ")}`);
+    return own.length === 0 ? [] : ["", `Notes: ${title.toLowerCase()}`, ...shown];
+  });
+  return [...lines, ...notes].join("\n");
 }

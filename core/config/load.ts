@@ -6,6 +6,7 @@ import { checkBatch, checkSftBatch } from "./check-batch.ts";
 import { checkSftValues, checkValues } from "./check-values.ts";
 import { Composer, isBuiltIn } from "./compose.ts";
 import { interpolate } from "./interpolate.ts";
+import { byImportance, type Note } from "./note.ts";
 import type { Override } from "./override-grammar.ts";
 import { problemsError, type Problem, type Sources } from "./problem.ts";
 import { defaultsTree } from "./defaults-tree.ts";
@@ -21,9 +22,10 @@ import {
   setAt,
   showPath,
   type MapNode,
+  type Node,
   type Path,
 } from "./tree.ts";
-import { validate, type Note } from "./validate.ts";
+import { validate } from "./validate.ts";
 import { movedPaths, movedTo, reasonWithoutEffect } from "./verl-keys.ts";
 
 export interface LoadOptions<S extends SchemaName = SchemaName> {
@@ -107,7 +109,7 @@ export function readConfig<S extends SchemaName>(
   if (problems.length === 0) problems.push(...crossChecks(name, config, originOf));
   const { sources } = composer;
   return {
-    loaded: { schema: name, config, tree: interpolated.root, notes, sources, directory, originOf },
+    loaded: { schema: name, config, tree: interpolated.root, notes: byImportance(notes), sources, directory, originOf },
     problems,
   };
 }
@@ -157,6 +159,10 @@ function placeMoved(tree: MapNode, name: SchemaName, notes: Note[]): MapNode {
     if (node === undefined) continue;
     notes.push(movedNote(from, to, locationOf(node.origin, from)));
     const bare = pruned(removeAt(result, from) as MapNode, from.slice(0, -1));
+    if (isNull(node) && rulesOf(name).removed?.(to) === "needed") {
+      result = bare;
+      continue;
+    }
     const held = getAt(bare, to);
     result = (setAt(bare, to, held === undefined ? node : merge(node, held), node.origin) ?? bare) as MapNode;
   }
@@ -170,9 +176,13 @@ function pruned(tree: MapNode, path: Path): MapNode {
   return pruned(removeAt(tree, path) as MapNode, path.slice(0, -1));
 }
 
+/** verl's default for some old names is null, which means that the new one decides. */
+const isNull = (node: Node): boolean => node.kind === "scalar" && node.value === null;
+
 const movedNote = (from: Path, to: Path, location: ErrorLocation): Note => ({
   message: `\`${showPath(from)}\` is now \`${showPath(to)}\`.`,
   location,
+  importance: "spelling",
 });
 
 function rulesOf(name: SchemaName): OverrideRules {

@@ -1,10 +1,10 @@
 import { isVerlError } from "../errors/index.ts";
 import { kindInfo, KIND_NAMES, registries, resolveOptions, type Kind, type OptionProblem } from "../registry/index.ts";
 import type { LoadedConfig } from "./load.ts";
+import { byImportance, type Note } from "./note.ts";
 import { problemsError, type Problem } from "./problem.ts";
 import type { PpoConfig, SchemaName } from "./schema/index.ts";
 import { fromValue, getAt, parsePath, setAt, toValue, type MapNode, type Node } from "./tree.ts";
-import type { Note } from "./validate.ts";
 import { VERL_LOSS_OPTIONS } from "./verl-keys.ts";
 
 interface Selector {
@@ -83,7 +83,10 @@ export function checkSelections<S extends SchemaName>(
     const replacement: unknown = node.kind === "list" ? kept : kept[0];
     values = setAt(values, path, fromValue(replacement, node.origin), node.origin) as MapNode;
   }
-  return { loaded: { ...loaded, config: toValue(values) as LoadedConfig<S>["config"], notes }, problems };
+  return {
+    loaded: { ...loaded, config: toValue(values) as LoadedConfig<S>["config"], notes: byImportance(notes) },
+    problems,
+  };
 
   /** The key or what stands in for it; none when it is left out. */
   function select({ kind, optionsAt }: Selector, key: string, at: string): string[] {
@@ -93,7 +96,11 @@ export function checkSelections<S extends SchemaName>(
     const standIn = STAND_INS[kind];
     if (standIn?.keys.includes(key) && !registries[kind].has(key)) {
       const instead = standIn.by === null ? "it is left out" : `\`${standIn.by}\` is used instead`;
-      notes.push({ message: `\`${at}: ${key}\` is verl's own ${kindInfo(kind).title}; ${instead}.`, location });
+      notes.push({
+        message: `\`${at}: ${key}\` is verl's own ${kindInfo(kind).title}; ${instead}.`,
+        location,
+        importance: kind === "tracker" ? "output" : "cost",
+      });
       return standIn.by === null ? [] : [standIn.by];
     }
     try {

@@ -1,5 +1,6 @@
 import { nearest } from "../registry/nearest.ts";
 import { printValue, scalarOf } from "./override-grammar.ts";
+import type { Note } from "./note.ts";
 import type { Problem } from "./problem.ts";
 import type { FieldSchema } from "./schema/field.ts";
 import { isSection, typesOf } from "./schema-lookup.ts";
@@ -17,14 +18,7 @@ import {
   type Path,
   type ScalarNode,
 } from "./tree.ts";
-import { leadsToWithoutEffect, reasonWithoutEffect } from "./verl-keys.ts";
-import type { ErrorLocation } from "../errors/index.ts";
-
-/** Something that a person should know of a config that is valid all the same. */
-export interface Note {
-  readonly message: string;
-  readonly location: ErrorLocation;
-}
+import { importanceOf, leadsToWithoutEffect, reasonWithoutEffect } from "./verl-keys.ts";
 
 export interface Validated {
   /** The plain value: single items as lists, other spellings replaced, keys without effect left out. */
@@ -97,6 +91,7 @@ class Validator {
       this.notes.push({
         message: `\`${showPath(path)}\` is the text "None"; nothing is written null.`,
         location: locationOf(node.origin, path),
+        importance: "result",
       });
     }
     return value;
@@ -109,6 +104,7 @@ class Validator {
       this.notes.push({
         message: `\`${showPath(path)}\` has no effect here. ${reason}`,
         location: locationOf(key, path),
+        importance: importanceOf(path, node),
       });
     } else if (node.kind === "map" && leadsToWithoutEffect(path)) {
       for (const [below, entry] of node.entries) this.unknown(entry, [...path, below]);

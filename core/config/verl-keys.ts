@@ -1,5 +1,6 @@
 import type { SchemaName } from "./schema/index.ts";
-import type { Path } from "./tree.ts";
+import type { Importance } from "./note.ts";
+import type { Node, Path, Scalar } from "./tree.ts";
 
 /** `a.b` also covers all below it; `*` stands for any number of leading keys. */
 type Table = Readonly<Record<string, string>>;
@@ -22,6 +23,7 @@ export const WITHOUT_EFFECT: Table = {
   "*.veomni": GPU_SHARDING,
   "*.profiler": PROFILER,
   "*.nccl_timeout": GPU_SHARDING,
+  "*.load_weight": GPU_SHARDING,
   "*.ulysses_sequence_parallel_size": GPU_SHARDING,
   "*.use_torch_compile": PYTHON,
   "*.use_remove_padding": "Padding is never computed on here.",
@@ -74,11 +76,11 @@ export const WITHOUT_EFFECT: Table = {
   "actor_rollout_ref.actor.freeze_vision_tower": VISION,
   "actor_rollout_ref.actor.use_prefix_grouper": "Prompts of a group are computed once by the rollout engine alone.",
   "actor_rollout_ref.actor.sum_pi_squared_checkpointing": "Σπ² is always computed in chunks of the vocabulary.",
-  "actor_rollout_ref.actor.router_replay": "Mixture-of-experts models are not supported.",
-  "actor_rollout_ref.actor.load_weight": GPU_SHARDING,
+  "*.router_replay": "Mixture-of-experts models are not supported.",
   "actor_rollout_ref.actor.tis_imp_ratio_cap":
     "Set `algorithm.rollout_correction.rollout_is` and `rollout_is_threshold`.",
   "actor_rollout_ref.ref.model": "The reference is the actor as it was at the start.",
+  "actor_rollout_ref.ref.rollout_n": "It is read from `actor_rollout_ref.rollout.n`.",
   "actor_rollout_ref.rollout.dtype": ROLLOUT_SERVER,
   "actor_rollout_ref.rollout.gpu_memory_utilization": ROLLOUT_SERVER,
   "actor_rollout_ref.rollout.enforce_eager": ROLLOUT_SERVER,
@@ -111,17 +113,21 @@ export const WITHOUT_EFFECT: Table = {
   "actor_rollout_ref.rollout.quantization": ROLLOUT_SERVER,
   "actor_rollout_ref.rollout.quantization_config_file": ROLLOUT_SERVER,
   "actor_rollout_ref.rollout.server": ROLLOUT_SERVER,
+  "actor_rollout_ref.rollout.nnodes": ROLLOUT_SERVER,
+  "actor_rollout_ref.rollout.n_gpus_per_node": ROLLOUT_SERVER,
+  "actor_rollout_ref.rollout.swap_space": ROLLOUT_SERVER,
+  "actor_rollout_ref.rollout.limit_images": VISION,
+  "actor_rollout_ref.rollout.use_fire_sampling": MULTI_TURN_UNUSED,
   "actor_rollout_ref.rollout.repetition_penalty": "The sampler knows temperature, top-k and top-p.",
   "actor_rollout_ref.rollout.engine_kwargs.vllm": ROLLOUT_SERVER,
   "actor_rollout_ref.rollout.engine_kwargs.sglang": ROLLOUT_SERVER,
   "actor_rollout_ref.rollout.engine_kwargs.trtllm": ROLLOUT_SERVER,
-  "actor_rollout_ref.rollout.agent.agent_loop_config_path":
-    "Register an agent loop and name it in a row's `agent_name`.",
   "actor_rollout_ref.rollout.agent.custom_async_server": MULTI_TURN_UNUSED,
   "actor_rollout_ref.rollout.agent.agent_loop_manager_class": PYTHON,
   "actor_rollout_ref.rollout.multi_turn.use_inference_chat_template": MULTI_TURN_UNUSED,
   "actor_rollout_ref.rollout.multi_turn.tokenization_sanity_check_mode": "Sampled tokens are never encoded again.",
   "actor_rollout_ref.rollout.multi_turn.num_repeat_rollouts": MULTI_TURN_UNUSED,
+  "actor_rollout_ref.rollout.multi_turn.completion_callback": MULTI_TURN_UNUSED,
   "reward_model.enable_resource_pool": REWARD_MODEL,
   "reward_model.n_gpus_per_node": REWARD_MODEL,
   "reward_model.nnodes": REWARD_MODEL,
@@ -141,6 +147,14 @@ export const WITHOUT_EFFECT: Table = {
     "Set `custom_reward_function.reward_kwargs.sandbox_fusion_url`; `memory_limit_mb` and `max_concurrent` are beside it.",
   "reward_manager.source": "Register a reward manager and name it in `reward_model.reward_manager`.",
   "reward_manager.module": "Register a reward manager and name it in `reward_model.reward_manager`.",
+  "algorithm.rollout_is":
+    "Set `algorithm.rollout_correction.rollout_is` to token or sequence, and `rollout_is_threshold`.",
+  "algorithm.rollout_correction.rollout_token_veto_threshold":
+    "Set `algorithm.rollout_correction.rollout_rs` and `rollout_rs_threshold`.",
+  "algorithm.rollout_correction.rollout_rs_threshold_lower":
+    "Write both bounds as one text in `algorithm.rollout_correction.rollout_rs_threshold`: 'lower_upper'.",
+  "algorithm.rollout_correction.use_policy_gradient":
+    "Set `algorithm.rollout_correction.loss_type` to reinforce, with `bypass_mode`.",
   "trainer.default_hdfs_dir": "Checkpoints are written to local folders.",
   "trainer.del_local_ckpt_after_load": "Checkpoints are never deleted on load.",
   "trainer.remove_previous_ckpt_in_save": "Set `trainer.max_actor_ckpt_to_keep`.",
@@ -148,7 +162,57 @@ export const WITHOUT_EFFECT: Table = {
   "trainer.ray_wait_register_center_timeout": RAY,
   "trainer.use_legacy_worker_impl": "There is one implementation of the workers.",
   "trainer.profile_steps": PROFILER,
+  "trainer.npu_profile": PROFILER,
+  "trainer.controller_nsight_options": PROFILER,
+  "trainer.worker_nsight_options": PROFILER,
+  "trainer.runtime_env": RAY,
 };
+
+/**
+ * Of these, the ones whose loss changes what is learned, with the values that leave them off besides null, false, 0 and nothing.
+ * Without the others a run learns the same, at another cost.
+ */
+export const CHANGES_RESULTS: Readonly<Record<string, readonly Scalar[]>> = {
+  "*.router_replay": ["disabled"],
+  "*.external_lib": [],
+  "*.lora_rank": [],
+  "*.lora_adapter_path": [],
+  "*.lora": [],
+  "*.mtp": [],
+  "*.optim.optimizer": ["AdamW"],
+  "*.optim.override_optimizer_config": [],
+  "data.custom_cls": [],
+  "data.sampler.class_path": [],
+  "data.datagen": [],
+  "data.enable_thinking_key": [],
+  "actor_rollout_ref.actor.freeze_vision_tower": [],
+  "actor_rollout_ref.actor.tis_imp_ratio_cap": [-1],
+  "actor_rollout_ref.ref.model": [],
+  "actor_rollout_ref.rollout.over_sample_rate": [],
+  "actor_rollout_ref.rollout.skip_rollout": [],
+  "actor_rollout_ref.rollout.repetition_penalty": [1],
+  "actor_rollout_ref.rollout.quantization": [],
+  "actor_rollout_ref.rollout.agent.agent_loop_manager_class": [],
+  "reward_model.reward_loop_module_path": [],
+  "reward_model.reward_loop_class_name": [],
+  "reward_model.sandbox_fusion": [64, 1024],
+  "reward_manager.module": ["custom_reward_manager"],
+  "algorithm.rollout_is": [],
+  "algorithm.rollout_correction.rollout_token_veto_threshold": [],
+  "algorithm.rollout_correction.rollout_rs_threshold_lower": [],
+  "algorithm.rollout_correction.use_policy_gradient": [],
+};
+
+/** Of the rest, the ones without which something is not written. */
+export const CHANGES_OUTPUT: ReadonlySet<string> = new Set([
+  "*.profiler",
+  "global_profiler",
+  "hydra",
+  "actor_rollout_ref.rollout.prometheus",
+  "trainer.default_hdfs_dir",
+  "trainer.esi_redundant_time",
+  "trainer.profile_steps",
+]);
 
 /** Keys that had another place or name in some version of verl: old → new. They are read as the new ones, with a note. */
 const MOVED: Readonly<Record<SchemaName, Table>> = {
@@ -186,12 +250,30 @@ const MOVED: Readonly<Record<SchemaName, Table>> = {
 
 /** Why a key of verl's changes nothing here; undefined when it is no such key. */
 export function reasonWithoutEffect(path: Path): string | undefined {
+  const pattern = patternOf(path);
+  return pattern === undefined ? undefined : WITHOUT_EFFECT[pattern];
+}
+
+/** How much it matters that a key with this value has no effect. */
+export function importanceOf(path: Path, node: Node): Importance {
+  const pattern = patternOf(path) ?? "";
+  const off = Object.hasOwn(CHANGES_RESULTS, pattern) ? CHANGES_RESULTS[pattern]! : [];
+  if (isOff(node, off)) return "cost";
+  if (Object.hasOwn(CHANGES_RESULTS, pattern)) return "result";
+  return CHANGES_OUTPUT.has(pattern) ? "output" : "cost";
+}
+
+function isOff(node: Node, off: readonly Scalar[]): boolean {
+  if (node.kind === "map") return [...node.entries.values()].every((entry) => isOff(entry.node, off));
+  if (node.kind === "list") return node.items.every((item) => isOff(item, off));
+  return [null, false, 0, "", ...off].includes(node.value);
+}
+
+function patternOf(path: Path): string | undefined {
   const text = `.${path.join(".")}.`;
-  for (const [pattern, reason] of Object.entries(WITHOUT_EFFECT)) {
-    if (pattern.startsWith("*.") ? text.includes(`${pattern.slice(1)}.`) : text.startsWith(`.${pattern}.`))
-      return reason;
-  }
-  return undefined;
+  return Object.keys(WITHOUT_EFFECT).find((pattern) =>
+    pattern.startsWith("*.") ? text.includes(`${pattern.slice(1)}.`) : text.startsWith(`.${pattern}.`),
+  );
 }
 
 /** True for a key of which only some keys below are known to verl. */
