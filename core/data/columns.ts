@@ -1,6 +1,6 @@
 import { VerlError } from "../errors/verl-error.ts";
 import { parseLosslessJson } from "./lossless-json.ts";
-import type { Row } from "./parquet.ts";
+import type { Row } from "./parquet/parquet-type.ts";
 import type { ChatMessage } from "./tokenizer.ts";
 
 /** Where a row came from, for messages. */

@@ -3,7 +3,8 @@ import { extname } from "node:path";
 import { VerlError } from "../errors/verl-error.ts";
 import { expandPath } from "./expand-path.ts";
 import { parseLosslessJson } from "./lossless-json.ts";
-import { readParquet, type Row } from "./parquet.ts";
+import type { Row } from "./parquet/parquet-type.ts";
+import { readParquet } from "./parquet/read-parquet.ts";
 
 const READERS: Readonly<Record<string, (file: string) => Promise<Row[]>>> = {
   ".parquet": readParquet,

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { parquetWriteBuffer } from "hyparquet-writer";
-import { readParquet, writeParquet } from "../../core/data/parquet.ts";
+import { readParquet } from "../../core/data/parquet/read-parquet.ts";
+import { writeParquet } from "../../core/data/parquet/write-parquet.ts";
 import { readRows } from "../../core/data/read-rows.ts";
 import { errorOf, folderWith } from "./helpers.ts";
 

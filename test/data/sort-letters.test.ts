@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { loadConfig } from "../../core/config/load.ts";
 import { loadTokenizer } from "../../core/data/load-tokenizer.ts";
 import { readRows } from "../../core/data/read-rows.ts";
-import type { Row } from "../../core/data/parquet.ts";
+import type { Row } from "../../core/data/parquet/parquet-type.ts";
 import { loadSftDataset } from "../../core/data/sft-dataset.ts";
 import { compute_score } from "../../examples/sort-letters/reward.ts";
 import { folderWith, recordingLogger, SORT_MODEL } from "./helpers.ts";
