@@ -5,14 +5,16 @@ export interface BackendOptions {
   threads?: number;
   /** Compiled graphs kept at most, where a backend compiles graphs. Default: the backend's own. */
   cachedGraphs?: number;
+  /** Part of a GPU's name, where a backend can choose one. Default: the system's first choice. */
+  adapter?: string;
 }
 
 /** A tfjs backend: how it is set up, and whether it can be here. */
 export interface TensorBackend extends EntryMeta {
   /** Name under which tfjs knows it. */
   readonly tfjsName: string;
-  /** Undefined when usable, else why not and what to do. */
-  unavailable(): Promise<string | undefined>;
+  /** Undefined when usable with these options, else why not and what to do. */
+  unavailable(options?: BackendOptions): Promise<string | undefined>;
   /** Registers and selects it; idempotent. */
   activate(options: BackendOptions): Promise<void>;
 }

@@ -23,7 +23,7 @@ import {
   type RunContainer,
 } from "../registry/index.ts";
 import { loadScoreFunctions, SCORE_FUNCTIONS } from "../reward/score-functions.ts";
-import { activateBackend } from "../tensor/backend.ts";
+import { activateBackend, backendWish } from "../tensor/backend.ts";
 import { createRng, type Rng } from "../tensor/rng.ts";
 import { actorLossParts } from "./actor-loss-parts.ts";
 import { StepMetrics } from "./metrics/step-metrics.ts";
@@ -114,7 +114,7 @@ export async function createPpoRun(given: PpoConfig, options: TrainerOptions = {
   checkFields(config, columns);
   const total = trainer.total_training_steps ?? loader.stepsPerEpoch * trainer.total_epochs;
 
-  console.logger.info((await activateBackend(config.tensor_backend)).note);
+  console.logger.info((await activateBackend(config.tensor_backend, backendWish(config))).note);
   const { ranks, updates } = batchPlan(config);
   if (ranks > 1)
     console.logger.info(`The config counts on ${ranks} ranks. One does the work of all, with the same result.`);

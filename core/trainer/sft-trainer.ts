@@ -6,7 +6,7 @@ import { loadTokenizer } from "../data/load-tokenizer.ts";
 import { loadSftDataset, type SftDataset } from "../data/sft-dataset.ts";
 import type { Tokenizer } from "../data/tokenizer.ts";
 import { CONFIG, createRunContainer, LOGGER, RNG, TOKENIZER } from "../registry/index.ts";
-import { activateBackend } from "../tensor/backend.ts";
+import { activateBackend, backendWish } from "../tensor/backend.ts";
 import { createRng } from "../tensor/rng.ts";
 import { fitLoop, type FitEnd } from "./fit-loop.ts";
 import type { StepMetrics } from "./metrics/step-metrics.ts";
@@ -39,7 +39,7 @@ export class SftTrainer {
     const console = new RunConsole(options);
     const { data, trainer } = config;
     const rng = createRng(trainer.seed);
-    console.logger.info((await activateBackend(config.tensor_backend)).note);
+    console.logger.info((await activateBackend(config.tensor_backend, backendWish(config))).note);
     const tokenizer = await loadTokenizer(config.model.tokenizer_path ?? config.model.path, {
       chatTemplate: config.model.custom_chat_template,
     });

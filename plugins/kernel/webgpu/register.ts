@@ -1,0 +1,24 @@
+import * as tf from "@tensorflow/tfjs";
+import { LOG_PROB_ENTROPY, LOG_PROB_ENTROPY_GRADIENT, type LogProbAttrs } from "verl";
+import { Gpu } from "./dispatch.ts";
+import { logProbEntropy, logProbEntropyGradient } from "./log-prob-entropy.ts";
+
+type Inputs = Readonly<Record<string, tf.TensorInfo>>;
+type Implementation = (gpu: Gpu, inputs: Inputs, attrs: never) => tf.TensorInfo | tf.TensorInfo[];
+
+/** Kernels of `core/tensor/kernel` in WGSL, by their tfjs names. */
+const KERNELS: Readonly<Record<string, Implementation>> = {
+  [LOG_PROB_ENTROPY]: (gpu, inputs, attrs: LogProbAttrs) => logProbEntropy(gpu, inputs, attrs),
+  [LOG_PROB_ENTROPY_GRADIENT]: (gpu, inputs, attrs: LogProbAttrs) => logProbEntropyGradient(gpu, inputs, attrs),
+};
+
+/** Registers them on tfjs' backend of that name. */
+export function registerWebGpuKernels(backendName: string): void {
+  for (const [kernelName, implementation] of Object.entries(KERNELS)) {
+    tf.registerKernel({
+      kernelName,
+      backendName,
+      kernelFunc: ({ inputs, attrs, backend }) => implementation(new Gpu(backend), inputs as Inputs, attrs as never),
+    });
+  }
+}
