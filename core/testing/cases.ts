@@ -115,10 +115,10 @@ function batchOf(input: Readonly<Record<string, unknown>>, settings: Record<stri
 const isMatrix = (value: unknown): value is Matrix =>
   Array.isArray(value) && value.length > 0 && value.every(Array.isArray);
 
-/** All numbers in a value. */
-const leaves = (value: unknown): number[] =>
-  typeof value === "number"
-    ? [value]
-    : typeof value === "object" && value !== null
-      ? Object.values(value).flatMap(leaves)
-      : [];
+/** All that a value says: numbers, texts, flags; none for empty lists and undefined. */
+const leaves = (value: unknown): unknown[] =>
+  typeof value === "object" && value !== null
+    ? Object.values(value).flatMap(leaves)
+    : value === undefined
+      ? []
+      : [value];

@@ -5,4 +5,5 @@ export type { FieldSpec } from "./fields.ts";
 export { testKlPenalty, type KlPenaltyCase } from "./kl-penalty.ts";
 export { testLossAgg, type LossAggCase } from "./loss-agg.ts";
 export { testPolicyLoss, type PolicyLossCase } from "./policy-loss.ts";
+export { testToolParser, type ToolParserCase, type ToolParserSuiteOptions } from "./tool-parser.ts";
 export type { SuiteOptions, TestRunner } from "./suite.ts";

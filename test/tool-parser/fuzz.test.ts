@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { cutInPieces, garbledTexts } from "../../core/testing/tool-parser-texts.ts";
 import { feed, FORMATS, joined, parserOf } from "./helpers.ts";
 import { MORE_CASES } from "./more-cases.ts";
 import { PUBLIC_REPORTS } from "./public-reports.ts";
@@ -26,50 +27,6 @@ const SURE_SIGNS: Readonly<Record<string, RegExp>> = {
 const REASONING = /think|THINK|analysis/;
 
 const SEEDS = [...PUBLIC_REPORTS, ...MORE_CASES];
-const SNIPPETS = [
-  '"',
-  "'",
-  "{",
-  "}",
-  "[",
-  "]",
-  "\\",
-  "\n",
-  ",",
-  " ",
-  "<",
-  ">",
-  "😀",
-  "\ud83d",
-  "</think>",
-  "```",
-  "null",
-  "0",
-];
-
-/** Valid texts of a format, joined, with small wounds: letters left out, doubled, moved, put in; marks of the format put anywhere. */
-function wounded(format: string): fc.Arbitrary<string> {
-  const texts = SEEDS.filter((seed) => seed.format === format).map(({ text }) => text);
-  const marks = [...new Set(texts.flatMap((text) => text.match(/<[^<>\s]{2,30}>|\[[A-Z_/]+\]/g) ?? []))];
-  const wound = fc.record({
-    kind: fc.constantFrom("cut", "double", "put", "end"),
-    at: fc.double({ min: 0, max: 1, noNaN: true }),
-    length: fc.integer({ min: 1, max: 12 }),
-    text: fc.constantFrom(...SNIPPETS, ...marks),
-  });
-  return fc
-    .tuple(fc.array(fc.constantFrom(...texts), { minLength: 1, maxLength: 2 }), fc.array(wound, { maxLength: 4 }))
-    .map(([parts, wounds]) =>
-      wounds.reduce((text, { kind, at, length, text: put }) => {
-        const i = Math.floor(at * text.length);
-        if (kind === "cut") return text.slice(0, i) + text.slice(i + length);
-        if (kind === "double") return text.slice(0, i + length) + text.slice(i);
-        if (kind === "put") return text.slice(0, i) + put + text.slice(i);
-        return at < 0.2 ? text.slice(0, Math.ceil(text.length * (1 - at))) : text;
-      }, parts.join("\n")),
-    );
-}
-
 /** As `toEqual`, which alone would take most of the time of so many runs. */
 function same(actual: unknown, wanted: unknown): void {
   if (!isDeepStrictEqual(actual, wanted)) expect(actual).toStrictEqual(wanted);
@@ -77,6 +34,7 @@ function same(actual: unknown, wanted: unknown): void {
 
 describe.each(FORMATS)("%s", (format) => {
   const parser = parserOf(format);
+  const texts = SEEDS.filter((seed) => seed.format === format).map(({ text }) => text);
 
   it("reads any text alike in pieces, and loses no call", () => {
     const options = fc.record({
@@ -85,18 +43,12 @@ describe.each(FORMATS)("%s", (format) => {
     });
     fc.assert(
       fc.property(
-        wounded(format),
+        garbledTexts(texts),
         options,
-        fc.array(fc.nat(20), { minLength: 1, maxLength: 5 }),
+        fc.array(fc.integer({ min: 1, max: 21 }), { minLength: 1, maxLength: 5 }),
         (text, given, sizes) => {
           const whole = parser.parse(text, given);
-          const pieces: string[] = [];
-          for (let at = 0, i = 0; at < text.length; i++) {
-            const size = (sizes[i % sizes.length] as number) + 1;
-            pieces.push(text.slice(at, at + size));
-            at += size;
-          }
-          const { answer, deltas } = feed(parser, pieces, given);
+          const { answer, deltas } = feed(parser, cutInPieces(text, sizes), given);
           same(answer, whole);
           if (given.finishReason === "length") same(answer.calls, []);
           else same(joined(deltas), whole);
