@@ -11,6 +11,7 @@ import { rewardManagers } from "./reward-manager/index.ts";
 import { rewardScores } from "./reward-score/index.ts";
 import { rollouts } from "./rollout/index.ts";
 import { tensorBackends } from "./tensor-backend/index.ts";
+import { tools } from "./tool/index.ts";
 import { toolParsers } from "./tool-parser/index.ts";
 import { trackers } from "./tracker/index.ts";
 
@@ -33,6 +34,7 @@ export default definePlugin({
     ...rollouts,
     ...tensorBackends,
     ...toolParsers,
+    ...tools,
     ...trackers,
     ...transports,
   ],

@@ -18,16 +18,20 @@ export interface AgentSample {
   validate: boolean;
 }
 
-/** What a loop works with while it runs. */
+/** What a loop works with while it runs; one object a sample and attempt. */
 export interface AgentContext {
   rollout: RolloutEngine;
+  /** `max_tokens` is what the whole response may have; loops of several generations share it out. */
   sampling: SamplingParams;
+  /** Aborts at the sample's deadline and when the run ends. */
   signal: AbortSignal;
   metric(name: string, value: number): void;
+  /** Notes that a tool call took so many seconds, for `agent_loop/tool_calls` and `agent_loop/tool_latency`. */
+  toolCalled(seconds: number): void;
 }
 
 /**
- * Drives one conversation to its end.
+ * Drives one conversation to its end. One object serves all samples at once; what belongs to one sample lives in its `run`.
  *
  *     @AgentLoop.register("my_loop", { description: "…" })
  *     class MyLoop extends AgentLoop { … }

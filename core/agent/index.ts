@@ -1,8 +1,14 @@
+export { AGENT_PARTS, AgentParts, rowField, schemasOf, type AgentPartsConfig } from "./agent-parts.ts";
 export * from "./agent-loop.ts";
 export { assembleTrajectories, type AssembledTrajectories, type AssembleOptions } from "./assemble.ts";
+export { functionTool, type ArgumentsOf, type FunctionToolOptions } from "./function-tool.ts";
 export * from "./interaction.ts";
 export { LoopRunner, type LoopRunnerOptions, type LoopRunOptions, type LoopRunResult } from "./loop-runner.ts";
 export * from "./tool-parser.ts";
 export * from "./tool-parsing/index.ts";
+export { ToolBox, type OfferedTool } from "./tool-box.ts";
+export { ToolSession, type ToolAnswer, type ToolSessionOptions } from "./tool-session.ts";
 export * from "./tool.ts";
 export * from "./trajectory.ts";
+export { truncateText, type TruncateSide } from "./truncate-text.ts";
+export { driftError, TurnTokens, type TemplateDrift } from "./turn-tokens.ts";

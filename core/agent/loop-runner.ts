@@ -1,15 +1,14 @@
-import { performance } from "node:perf_hooks";
 import { DataProto } from "../batch/data-proto.ts";
 import type { ChatMessage } from "../data/tokenizer.ts";
 import type { RolloutEngine, SamplingParams } from "../engine/rollout-engine.ts";
-import { VerlError } from "../errors/verl-error.ts";
 import type { Logger } from "../registry/logger.ts";
 import type { MetricsSink } from "../registry/metrics-sink.ts";
-import { mapConcurrent } from "../reward/map-concurrent.ts";
 import type { Rng } from "../tensor/rng.ts";
-import type { AgentContext, AgentLoop, AgentSample } from "./agent-loop.ts";
+import type { AgentLoop, AgentSample } from "./agent-loop.ts";
 import { assembleTrajectories, type AssembleOptions } from "./assemble.ts";
-import type { Trajectory } from "./trajectory.ts";
+import { Attempts } from "./loop-attempts.ts";
+import { allFailed, byCause, dropMetrics, reportFailures } from "./loop-failures.ts";
+import { loopMetrics } from "./loop-metrics.ts";
 
 export interface LoopRunnerOptions extends AssembleOptions {
   rollout: RolloutEngine;
@@ -22,8 +21,12 @@ export interface LoopRunnerOptions extends AssembleOptions {
   metrics?: MetricsSink;
   /** Loops under way at once: `rollout.agent.max_concurrent`. Default: 10,000. */
   maxConcurrent?: number;
-  /** Further attempts for a row whose loop failed. Default: 2. */
+  /** Further attempts for a row whose loop failed, each from the start: `rollout.agent.max_retries`. Default: 2. */
   maxRetries?: number;
+  /** Seconds before the first further attempt; each one after it waits twice as long. Default: 0.1. */
+  retryDelay?: number;
+  /** Seconds that one attempt may take: `rollout.agent.sample_timeout_s`. Default: no limit. */
+  timeout?: number | null;
 }
 
 export interface LoopRunOptions {
@@ -42,21 +45,6 @@ export interface LoopRunResult {
   keptRows: Int32Array;
   /** `agent_loop/…` of this run. */
   metrics: Record<string, number>;
-}
-
-/** Causes of dropped groups that are told, a run of the loops. */
-const SHOWN = 3;
-
-/** A group that is given up, with the answer that kept failing. */
-interface Failure {
-  uid: string;
-  sampleIndex: number;
-  error: unknown;
-}
-
-interface Outcome {
-  trajectory: Trajectory;
-  seconds: number;
 }
 
 /**
@@ -80,31 +68,16 @@ export class LoopRunner {
       this.loopOf(typeof row.agent_name === "string" ? row.agent_name : this.options.defaultLoop),
     );
     const seeds = samples.map(() => run.rng.nextU32());
-    const failedGroups = new Map<string, Failure>();
-    let retries = 0;
-
-    const attempt = async (sample: AgentSample, index: number): Promise<Outcome | undefined> => {
-      for (let tries = 0; !failedGroups.has(sample.uid); tries += 1) {
-        const started = performance.now();
-        try {
-          const trajectory = await loops[index]!.run(sample, this.context(run, seeds[index]! + tries));
-          if (trajectory.stopReason === "abort") throw new Error("The generation was aborted.");
-          return { trajectory, seconds: (performance.now() - started) / 1000 };
-        } catch (error) {
-          run.signal.throwIfAborted();
-          if (tries < (this.options.maxRetries ?? 2)) retries += 1;
-          else if (!failedGroups.has(sample.uid))
-            failedGroups.set(sample.uid, { uid: sample.uid, sampleIndex: sample.sampleIndex, error });
-        }
-      }
-      return undefined;
-    };
-
-    const outcomes = await mapConcurrent(samples, this.options.maxConcurrent ?? 10_000, attempt, run.signal);
+    const attempts = new Attempts(this.options, run);
+    const outcomes = await attempts.all(
+      (index) => ({ sample: samples[index]!, loop: loops[index]!, seed: seeds[index]! }),
+      samples.length,
+    );
+    const { failedGroups, retries } = attempts;
     const keptRows = Int32Array.from(samples.keys()).filter((row) => !failedGroups.has(samples[row]!.uid));
     const failures = byCause(failedGroups.values());
     if (samples.length > 0 && keptRows.length === 0) throw allFailed(failures);
-    this.report(failures);
+    reportFailures(failures, this.options.log);
     const kept = Array.from(keptRows, (row) => outcomes[row]!);
     const assembled = assembleTrajectories(
       kept.map(({ trajectory }) => trajectory),
@@ -123,14 +96,8 @@ export class LoopRunner {
         "agent_loop/dropped_groups": failedGroups.size,
         "agent_loop/dropped_rows": samples.length - keptRows.length,
         "agent_loop/cut_responses": assembled.cut,
-        ...spread(
-          "agent_loop/num_turns",
-          kept.map(({ trajectory }) => trajectory.numTurns),
-        ),
-        ...spread(
-          "agent_loop/generate_sequences",
-          kept.map(({ seconds }) => seconds),
-        ),
+        ...dropMetrics(failedGroups.values()),
+        ...loopMetrics(kept),
       },
     };
   }
@@ -143,45 +110,7 @@ export class LoopRunner {
     }
     return loop;
   }
-
-  private context({ sampling, signal }: LoopRunOptions, seed: number): AgentContext {
-    const { rollout, responseLength, metrics } = this.options;
-    return {
-      rollout,
-      sampling: { ...sampling, max_tokens: responseLength, seed: seed >>> 0 },
-      signal,
-      metric: (name, value) => metrics?.add(name, value),
-    };
-  }
-
-  /** One line a cause: what strikes one group often strikes many. */
-  private report(failures: readonly (readonly Failure[])[]): void {
-    const rest = failures.slice(SHOWN).flat();
-    for (const [first, ...others] of failures.slice(0, SHOWN)) {
-      const { uid, sampleIndex, error } = first!;
-      const more = others.length === 0 ? "" : ` ${others.length} more groups were dropped for the same reason.`;
-      const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      this.options.log.warn(
-        `Dropped the group of prompt ${uid}: its answer ${sampleIndex} failed every time.${more} ${cause}`,
-      );
-    }
-    if (rest.length > 0) this.options.log.warn(`Dropped ${rest.length} more groups for other reasons.`);
-  }
 }
-
-/** Failures with the same message together, the commonest first. */
-function byCause(failures: Iterable<Failure>): Failure[][] {
-  const causes = new Map<string, Failure[]>();
-  for (const failure of failures) {
-    const message = reasonOf(failure.error);
-    const alike = causes.get(message);
-    if (alike === undefined) causes.set(message, [failure]);
-    else alike.push(failure);
-  }
-  return [...causes.values()].sort((a, b) => b.length - a.length);
-}
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function samplesOf(batch: DataProto, validate: boolean): AgentSample[] {
   const prompts = batch.tensor("prompts", "int32");
@@ -205,31 +134,4 @@ function samplesOf(batch: DataProto, validate: boolean): AgentSample[] {
     const own = Object.fromEntries(columns.map(([name, column]) => [name, column[row]]));
     return { messages: messages[row]!, promptIds: group.promptIds, uid, sampleIndex, row: own, validate };
   });
-}
-
-function spread(name: string, values: readonly number[]): Record<string, number> {
-  if (values.length === 0) return {};
-  let [min, max, sum] = [Infinity, -Infinity, 0];
-  for (const value of values) {
-    min = Math.min(min, value);
-    max = Math.max(max, value);
-    sum += value;
-  }
-  return { [`${name}/min`]: min, [`${name}/max`]: max, [`${name}/mean`]: sum / values.length };
-}
-
-function allFailed(failures: readonly (readonly Failure[])[]): VerlError {
-  const [commonest] = failures;
-  const groups = failures.reduce((sum, alike) => sum + alike.length, 0);
-  const reason = reasonOf(commonest![0]!.error);
-  return new VerlError(
-    "VERL_AGENT_LOOP_FAILED",
-    failures.length === 1
-      ? `No prompt was answered: all ${groups} groups failed by the same error: ${reason}`
-      : `No prompt was answered: all ${groups} groups failed by ${failures.length} different errors. The commonest (${commonest!.length} groups) is: ${reason}`,
-    {
-      cause: commonest![0]!.error,
-      hint: "Look at that error first; the same cause usually fails every row.",
-    },
-  );
 }

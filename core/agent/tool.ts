@@ -35,7 +35,7 @@ export abstract class Tool {
   abstract readonly schema: ToolSchema;
 
   /**
-   * Opens an instance for one sample.
+   * Opens an instance for one sample, before its first call of the tool; a sample that is tried again opens another one.
    * @param kwargs The row's `tools_kwargs[name].create_kwargs`.
    * @returns An id for the other methods. Default: a random one, and nothing to open.
    */
@@ -46,9 +46,9 @@ export abstract class Tool {
   /** Runs one call. A throw is told to the model as a tool message. */
   abstract execute(instance: string, args: Readonly<Record<string, unknown>>, ctx: ToolContext): Promise<ToolResult>;
 
-  /** Reward of everything that the instance did. Default: 0. */
-  calcReward(_instance: string): Promise<number> {
-    return Promise.resolve(0);
+  /** Reward of everything that the instance did; undefined where the tool gives none. Default: none. */
+  calcReward(_instance: string): Promise<number | undefined> {
+    return Promise.resolve(undefined);
   }
 
   /** Closes the instance; called whatever happened. Default: nothing. */
@@ -57,8 +57,25 @@ export abstract class Tool {
   }
 }
 
+/** Tools that are known only once a server is asked, as with MCP. Registered under the kind `tool` as well. */
+export abstract class ToolServer {
+  static readonly register: ClassRegistrar<"tool"> = classRegistrar("tool");
+
+  /** Connects; called once a run, before its first sample. */
+  abstract open(): Promise<readonly Tool[]>;
+
+  /** Disconnects; called at the run's end, whatever ended it. */
+  abstract close(): Promise<void>;
+}
+
+/**
+ * Token of the `ToolSchema` that the tool's entry in the tools file gives, or undefined: a tool that takes it may be named and described
+ * by the file.
+ */
+export const TOOL_SCHEMA: unique symbol = Symbol.for("verl.token.TOOL_SCHEMA");
+
 declare module "../registry/entry.ts" {
   interface EntryOf {
-    tool: ClassEntry<Tool>;
+    tool: ClassEntry<Tool | ToolServer>;
   }
 }

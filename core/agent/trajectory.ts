@@ -33,7 +33,7 @@ export type TrajectoryEnd = Pick<Trajectory, "stopReason" | "numTurns"> &
  * belongs to it, and nothing is ever encoded anew.
  */
 export class TrajectoryRecorder {
-  private readonly segments: Segment[] = [];
+  private segments: Segment[] = [];
   private tokens: number;
   private weightVersion = Infinity;
 
@@ -69,6 +69,21 @@ export class TrajectoryRecorder {
   /** Appends tokens that came from outside (a tool, a user, the template); they are context only. */
   observed(ids: Int32Array): void {
     this.append({ ids, trainable: false });
+  }
+
+  /**
+   * Begins anew from `ids`, the prompt and a history that differs from the one recorded: all of it is context, and what was sampled
+   * before is no longer part of the trajectory.
+   * @returns false, with nothing changed, when `ids` do not start with the prompt
+   */
+  fork(ids: Int32Array): boolean {
+    const { promptIds } = this;
+    if (ids.length < promptIds.length || promptIds.some((id, index) => ids[index] !== id)) return false;
+    this.segments = [];
+    this.tokens = promptIds.length;
+    this.weightVersion = Infinity;
+    this.observed(ids.subarray(promptIds.length));
+    return true;
   }
 
   /** All tokens in order, as the prompt of the next generation. */

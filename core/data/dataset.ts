@@ -34,7 +34,12 @@ export interface DatasetSource {
   maxSamples: number;
   /** Whether `maxSamples` picks rows at random or takes the first ones. */
   shuffle: boolean;
+  /** Tools of rows that have no column `tools`. Default: none. */
+  tools?: PromptTools;
 }
+
+/** Schemas of the tools that a row's prompt offers. */
+export type PromptTools = (row: Readonly<Record<string, unknown>>) => Record<string, unknown>[];
 
 /** Token of the `DatasetSource` of the dataset that is being constructed. */
 export const DATASET_SOURCE: unique symbol = Symbol.for("verl.token.DATASET_SOURCE");

@@ -1,3 +1,4 @@
+import { AGENT_PARTS, AgentParts } from "../agent/agent-parts.ts";
 import type { AdvantageConfig, AdvantageEstimator } from "../algorithm/advantage-estimator.ts";
 import { createKlController, type KlController } from "../algorithm/kl-controller.ts";
 import type { KlPenalty } from "../algorithm/kl-penalty.ts";
@@ -6,7 +7,7 @@ import { batchPlan } from "../config/batch-plan.ts";
 import type { PpoConfig } from "../config/index.ts";
 import { usesCritic } from "../config/uses-critic.ts";
 import { WorkerGroup, type GroupOf } from "../controller/worker-group.ts";
-import { DATASET_SOURCE, type Dataset } from "../data/dataset.ts";
+import { DATASET_SOURCE, type Dataset, type DatasetSource } from "../data/dataset.ts";
 import { DataLoader } from "../data/loader.ts";
 import { loadTokenizer } from "../data/load-tokenizer.ts";
 import type { Tokenizer } from "../data/tokenizer.ts";
@@ -79,6 +80,17 @@ export interface PpoRun {
 
 /** Reads and checks everything that the run needs, the cheap things first. */
 export async function createPpoRun(given: PpoConfig, options: TrainerOptions = {}): Promise<PpoRun> {
+  const ended = new AbortController();
+  try {
+    return await prepare(given, options, ended);
+  } catch (error) {
+    // What was opened on the way is closed by this.
+    ended.abort();
+    throw error;
+  }
+}
+
+async function prepare(given: PpoConfig, options: TrainerOptions, ended: AbortController): Promise<PpoRun> {
   const config = withBypassLoss(given);
   const { data, actor_rollout_ref, algorithm, trainer, custom_reward_function } = config;
   checkRun(config);
@@ -86,7 +98,6 @@ export async function createPpoRun(given: PpoConfig, options: TrainerOptions = {
   const adv_kwargs = resolveOptions("adv_estimator", algorithm.adv_estimator, algorithm.adv_kwargs);
 
   const console = new RunConsole(options);
-  const ended = new AbortController();
   const rng = createRng(trainer.seed);
   const metrics = new RunMetrics();
   const { model } = actor_rollout_ref;
@@ -105,9 +116,14 @@ export async function createPpoRun(given: PpoConfig, options: TrainerOptions = {
     [ABORT_SIGNAL]: ended.signal,
     [SCORE_FUNCTIONS]: await loadScoreFunctions(custom_reward_function, options.directory ?? process.cwd()),
   });
-  const train = await loadDataset(container, config, data.train_files, data.train_max_samples);
-  const validation =
-    data.val_files.length > 0 ? await loadDataset(container, config, data.val_files, data.val_max_samples) : undefined;
+  const agents = new AgentParts(container, config, console.logger);
+  container.bind({ [AGENT_PARTS]: agents });
+  ended.signal.addEventListener("abort", () => void agents.close(), { once: true });
+  const tools = await agents.promptTools(data.tool_config_path);
+  const load = (files: readonly string[], maxSamples: number): Promise<Dataset> =>
+    loadDataset(container, data.dataset, { files, maxSamples, shuffle: data.shuffle, tools });
+  const train = await load(data.train_files, data.train_max_samples);
+  const validation = data.val_files.length > 0 ? await load(data.val_files, data.val_max_samples) : undefined;
   const loader = createLoader(container, config, train.length);
   const columns = Object.keys(train.row(0));
   checkColumns(config, columns);
@@ -119,7 +135,7 @@ export async function createPpoRun(given: PpoConfig, options: TrainerOptions = {
   if (ranks > 1)
     console.logger.info(`The config counts on ${ranks} ranks. One does the work of all, with the same result.`);
   const length = { steps: total, updatesPerStep: updates };
-  const shared = { config, container, tokenizer, rng, log: console.logger, metrics, length };
+  const shared = { config, container, agents, tokenizer, rng, log: console.logger, metrics, length };
   const reward = await WorkerGroup.create(RewardWorker, [config, container]);
   const policy = await WorkerGroup.create(ActorRolloutRefWorker, [{ ...shared, role: "actor_rollout" }]);
   const reference = usesReference(config)
@@ -161,14 +177,8 @@ export async function createPpoRun(given: PpoConfig, options: TrainerOptions = {
   };
 }
 
-async function loadDataset(
-  container: RunContainer,
-  { data }: PpoConfig,
-  files: readonly string[],
-  maxSamples: number,
-): Promise<Dataset> {
-  const source = { files, maxSamples, shuffle: data.shuffle };
-  const dataset = container.create("dataset", data.dataset, { values: { [DATASET_SOURCE]: source } });
+async function loadDataset(container: RunContainer, key: string, source: DatasetSource): Promise<Dataset> {
+  const dataset = container.create("dataset", key, { values: { [DATASET_SOURCE]: source } });
   await dataset.load();
   return dataset;
 }

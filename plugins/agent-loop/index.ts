@@ -1,5 +1,6 @@
 import { provide } from "verl";
 import { SingleTurnAgentLoop } from "./single-turn.ts";
+import { ToolAgentLoop } from "./tool-agent.ts";
 
 export const agentLoops = [
   provide("agent_loop", "single_turn_agent", {
@@ -8,5 +9,28 @@ export const agentLoops = [
       "The limit is the response's own; verl lets a short prompt generate more and cuts the tail, the end token included.",
     ],
     create: SingleTurnAgentLoop,
+  }),
+  provide("agent_loop", "tool_agent", {
+    description:
+      "Conversations of several turns: calls are parsed and run by the tools of `multi_turn.tool_config_path`, a simulated user answers where one is configured.",
+    metrics: {
+      "agent_loop/calls_not_run_count": "Calls after the last user turn that is allowed.",
+      "agent_loop/invalid_calls_count": "Calls that could not be read, of no tool, or with arguments that do not fit.",
+      "agent_loop/results_not_shown_count": "Tool results and user messages that did not fit the response any more.",
+      "agent_loop/template_drift": "Share of conversations (one a prompt) whose history the chat template rewrote.",
+      "agent_loop/tool_errors_count": "Calls that threw or took too long.",
+    },
+    departures: [
+      "Calls of the last assistant turn are run, and a simulated user scores that turn; verl drops both.",
+      "All calls of a turn are run, `max_parallel_calls` at once; verl runs so many and drops the others.",
+      "Calls that cannot be read are answered by an error message; verl ends the conversation.",
+      "Each generation may have what is left of the response; verl lets it run on and cuts it.",
+      "What does not fit the response is not appended, users' messages like tool results; verl appends those whatever their length.",
+      "An empty generation ends with an empty response; in verl the prompt becomes the response.",
+      "Tools and interactions are constructed once a run and finished always; verl makes them anew for each sample and never finishes interactions.",
+      "An instance of a tool lives as long as its sample; in verl, as one call.",
+      "Results are appended by template difference to an answer with the same calls; verl templates them without what comes before.",
+    ],
+    create: ToolAgentLoop,
   }),
 ];

@@ -44,7 +44,7 @@ export interface RlhfConfig {
 /**
  * Prompts from parquet or JSON Lines in verl's columns: `data_source`, `prompt` (chat messages), `ability`,
  * `reward_model { style, ground_truth }`, `extra_info`, and any others, which stay with the row. A `tools` column (schemas, as a list
- * or as JSON text) goes to the chat template. All prompts are tokenised while loading, so that a prompt too long ends the run before
+ * or as JSON text), or else the run's tools, go to the chat template. All prompts are tokenised while loading, so that a prompt too long ends the run before
  * it starts.
  */
 export class RlhfDataset implements Dataset {
@@ -128,9 +128,14 @@ export class RlhfDataset implements Dataset {
         extra_info: extraInfo,
         index: typeof extraInfo.index === "number" || typeof extraInfo.index === "string" ? extraInfo.index : index,
       },
-      ids: this.tokenise(messages, readTools(row.tools, "tools", origin), origin),
+      ids: this.tokenise(messages, this.toolsOf(row, origin), origin),
       origin,
     };
+  }
+
+  private toolsOf(row: Row, origin: RowOrigin): Record<string, unknown>[] {
+    const own = row.tools ?? undefined;
+    return own === undefined ? (this.source.tools?.(row) ?? []) : readTools(own, "tools", origin);
   }
 
   /** No row is scored against nothing unnoticed: all rows of a data source have a ground truth, or none, where that may be. */

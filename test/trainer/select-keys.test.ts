@@ -1,3 +1,4 @@
+import { AgentParts } from "../../core/agent/agent-parts.ts";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it, jest } from "@jest/globals";
@@ -82,7 +83,8 @@ it("keeps rows together when they are spread over ranks, with padding", async ()
     [METRICS]: metrics,
   });
   await activateBackend("ort");
-  const options = { config, container, tokenizer, rng, log, metrics, length: { steps: 1, updatesPerStep: 2 } };
+  const agents = new AgentParts(container, config, log);
+  const options = { config, container, agents, tokenizer, rng, log, metrics, length: { steps: 1, updatesPerStep: 2 } };
   const group = await WorkerGroup.create(ActorRolloutRefWorker, [{ ...options, role: "actor_rollout" } as const], {
     worldSize: 3,
   });

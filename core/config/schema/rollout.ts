@@ -2,18 +2,44 @@ import { logProb } from "./actor.ts";
 import { choice, flag, freeMap, integer, number, section, text } from "./field.ts";
 
 const multiTurn = section("Conversations of several turns with tools and interactions.", {
-  enable: flag("Take part in multi-turn conversations.", false),
-  max_assistant_turns: integer("Assistant turns at most; null: no limit.", null, { minimum: 1 }),
-  max_user_turns: integer("User turns at most; null: no limit.", null, { minimum: 1 }),
+  enable: flag("Rows without an `agent_name` run the tool agent, where `agent.default_agent_loop` is null.", false, {
+    "x-departure": "In verl it selects nothing.",
+  }),
+  max_assistant_turns: integer("Assistant turns at most; null: no limit. Calls of the last one are still run.", null, {
+    minimum: 1,
+    "x-departure": "verl drops the calls of the last turn.",
+  }),
+  max_user_turns: integer("User turns (tool results, or an interaction's message) at most; null: no limit.", null, {
+    minimum: 1,
+  }),
   tool_config_path: text("YAML file of tools.", null),
   interaction_config_path: text("YAML file of interactions.", null),
-  max_parallel_calls: integer("Tool calls of one turn that are run.", 1, { minimum: 1 }),
+  max_parallel_calls: integer("Tool calls of one turn that run at once; the others wait for their turn.", 1, {
+    minimum: 1,
+    "x-departure": "verl runs so many and drops the others unseen.",
+  }),
   max_tool_response_length: integer("Characters of a tool response that are kept.", 256, { minimum: 1 }),
-  tool_response_truncate_side: choice("Which part of a longer tool response is cut away.", "middle", [
-    "left",
+  tool_response_truncate_side: choice(
+    "Which part of a longer tool response is cut away: `left` keeps its end, `right` its start, `middle` both.",
     "middle",
-    "right",
-  ]),
+    ["left", "middle", "right"],
+    { "x-departure": "In verl the side is the one that is kept." },
+  ),
+  tool_timeout_s: number("Seconds that one tool call may take; a tool's own `timeout_s` goes before.", 60, {
+    exclusiveMinimum: 0,
+    "x-departure": "Not in verl, where a call that hangs holds the step.",
+  }),
+  max_invalid_calls: integer(
+    "Consecutive invalid calls (unreadable, of no tool, with arguments that do not fit) that end a conversation; null: no limit.",
+    null,
+    { minimum: 1, "x-departure": "Not in verl." },
+  ),
+  template_drift: choice(
+    "When the chat template rewrites what the model has been shown. `append`: go on with what was shown. `fork`: go on with the rewritten history, of which nothing is trained. `fail`: the sample fails.",
+    "append",
+    ["append", "fork", "fail"],
+    { "x-departure": "Not in verl, which appends and does not look." },
+  ),
   format: text("Tool-call format, a key of the `tool_parser` registry.", "hermes"),
 });
 
@@ -51,14 +77,35 @@ export const rollout = section("How answers are sampled.", {
   multi_turn: multiTurn,
   agent: section("Agent loops.", {
     default_agent_loop: text(
-      "Loop of rows without an `agent_name`, a key of the `agent_loop` registry.",
-      "single_turn_agent",
+      "Loop of rows without an `agent_name`, a key of the `agent_loop` registry; null: `tool_agent` where `multi_turn.enable`, else `single_turn_agent`.",
+      null,
+      { "x-departure": "verl: `single_turn_agent`, whatever `multi_turn.enable` is." },
     ),
-    num_workers: integer("Agent-loop workers.", 8, { minimum: 1 }),
+    agent_loop_config_path: text(
+      "YAML file of agent loops with options: a list of `name`, `_target_` (a key of the `agent_loop` registry) and the options.",
+      null,
+      { "x-departure": "In verl `_target_` is a Python class." },
+    ),
+    num_workers: integer("Without effect: one process runs all loops.", 8, {
+      minimum: 1,
+      "x-departure": "verl spreads the loops over so many processes.",
+    }),
     max_concurrent: integer("Agent loops under way at once.", 10000, {
       minimum: 1,
       "x-departure": "Not in verl, which bounds nothing.",
     }),
+    sample_timeout_s: number("Seconds that one answer may take, all its turns together; null: no limit.", null, {
+      exclusiveMinimum: 0,
+      "x-departure": "Not in verl.",
+    }),
+    max_retries: integer(
+      "Further attempts at an answer that failed, each from the start; then its group is dropped.",
+      2,
+      {
+        minimum: 0,
+        "x-departure": "Not in verl, where one failure ends the step.",
+      },
+    ),
   }),
   engine_kwargs: freeMap("Options of the chosen rollout engine, checked by its own schema."),
 });

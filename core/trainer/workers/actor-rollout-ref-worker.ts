@@ -1,3 +1,4 @@
+import type { AgentParts } from "../../agent/agent-parts.ts";
 import { LoopRunner } from "../../agent/loop-runner.ts";
 import { countDenominators } from "../../algorithm/aggregate.ts";
 import { DataProto } from "../../batch/data-proto.ts";
@@ -22,6 +23,7 @@ import { MODEL_FIELDS, ModelWorker } from "./model-worker.ts";
 export interface ActorRolloutRefOptions {
   config: PpoConfig;
   container: RunContainer;
+  agents: AgentParts;
   tokenizer: Tokenizer;
   rng: Rng;
   log: Logger;
@@ -153,7 +155,7 @@ export class ActorRolloutRefWorker extends ModelWorker {
 }
 
 function createSampler(options: ActorRolloutRefOptions): { rollout: RolloutEngine; runner: LoopRunner } {
-  const { config, container, tokenizer, log, metrics } = options;
+  const { config, container, agents, tokenizer, log, metrics } = options;
   const { rollout: section } = config.actor_rollout_ref;
   const rollout = container.create("rollout", section.name, {
     options: section.engine_kwargs,
@@ -162,12 +164,14 @@ function createSampler(options: ActorRolloutRefOptions): { rollout: RolloutEngin
   container.bind({ [ROLLOUT]: rollout });
   const runner = new LoopRunner({
     rollout,
-    createLoop: (key) => container.create("agent_loop", key),
-    defaultLoop: section.agent.default_agent_loop,
+    createLoop: (key) => agents.createLoop(key),
+    defaultLoop: section.agent.default_agent_loop ?? (section.multi_turn.enable ? "tool_agent" : "single_turn_agent"),
     promptLength: section.prompt_length,
     responseLength: section.response_length,
     padTokenId: tokenizer.padTokenId,
     maxConcurrent: section.agent.max_concurrent,
+    maxRetries: section.agent.max_retries,
+    timeout: section.agent.sample_timeout_s,
     log,
     metrics,
   });

@@ -1,0 +1,165 @@
+import type { PpoConfig } from "../config/index.ts";
+import type { PromptTools } from "../data/dataset.ts";
+import { VerlError } from "../errors/verl-error.ts";
+import type { Logger } from "../registry/logger.ts";
+import { nearest } from "../registry/nearest.ts";
+import type { RunContainer } from "../registry/run-container.ts";
+import type { AgentLoop } from "./agent-loop.ts";
+import { mapField, readEntriesFile, textField, type FileEntry } from "./entries-file.ts";
+import type { Interaction } from "./interaction.ts";
+import { ToolBox, type OfferedTool } from "./tool-box.ts";
+import type { ToolParser } from "./tool-parser.ts";
+
+/** Token of the run's `AgentParts`, for agent loops. */
+export const AGENT_PARTS: unique symbol = Symbol.for("verl.token.AGENT_PARTS");
+
+/** The part of the config that is read. */
+export interface AgentPartsConfig {
+  actor_rollout_ref: {
+    rollout: Pick<PpoConfig["actor_rollout_ref"]["rollout"], "multi_turn" | "agent">;
+  };
+}
+
+const MULTI_TURN = "actor_rollout_ref.rollout.multi_turn";
+const LOOPS = "actor_rollout_ref.rollout.agent.agent_loop_config_path";
+
+/** What the agent loops of one run share: the tools, the interactions, the parser, each made when it is first asked for. */
+export class AgentParts {
+  private readonly box: ToolBox;
+  private parsing: ToolParser | undefined;
+  private talking: ReadonlyMap<string, Interaction> | undefined;
+  private loops: readonly FileEntry[] | undefined;
+
+  constructor(
+    private readonly container: RunContainer,
+    private readonly config: AgentPartsConfig,
+    private readonly log: Logger,
+  ) {
+    this.box = new ToolBox(container, this.multiTurn.tool_config_path, log);
+  }
+
+  /** Every tool of `multi_turn.tool_config_path`, by name. */
+  tools(): Promise<ReadonlyMap<string, OfferedTool>> {
+    return this.box.tools();
+  }
+
+  /**
+   * Tools of one row: those of its `tool_selection`, all where it has none.
+   * @throws VerlError VERL_AGENT_TOOL for a name that no tool has
+   */
+  async toolsOf(row: Readonly<Record<string, unknown>>): Promise<ReadonlyMap<string, OfferedTool>> {
+    return selectTools(await this.tools(), row);
+  }
+
+  /**
+   * Schemas that a row's prompt is templated with.
+   * @param path `data.tool_config_path`: the same file as the loops', another one, or null for none
+   */
+  async promptTools(path: string | null): Promise<PromptTools> {
+    if (path === null) return () => [];
+    if (path === this.multiTurn.tool_config_path) return schemasBySelection(await this.tools());
+    const other = new ToolBox(this.container, path, this.log);
+    try {
+      return schemasBySelection(await other.tools());
+    } finally {
+      await other.close();
+    }
+  }
+
+  /** The parser of `multi_turn.format`. */
+  get parser(): ToolParser {
+    return (this.parsing ??= this.container.create("tool_parser", this.multiTurn.format));
+  }
+
+  /** Whether `multi_turn.interaction_config_path` names any interaction. */
+  get hasInteractions(): boolean {
+    return this.multiTurn.interaction_config_path !== null;
+  }
+
+  /** The interaction of that name. @throws VerlError VERL_AGENT_INTERACTION with the names that there are */
+  interaction(name: unknown): Interaction {
+    const interactions = (this.talking ??= this.loadInteractions());
+    const found = typeof name === "string" ? interactions.get(name) : undefined;
+    if (found !== undefined) return found;
+    const what =
+      name === undefined ? "A row names no interaction" : `A row names the interaction ${JSON.stringify(name)}`;
+    const names = [...interactions.keys()];
+    const meant = typeof name === "string" ? nearest(name, names) : [];
+    throw new VerlError("VERL_AGENT_INTERACTION", `${what}; the interactions are ${names.join(", ") || "none"}.`, {
+      location: { path: `${MULTI_TURN}.interaction_config_path` },
+      hint: `${meant.length > 0 ? `Did you mean ${meant.join(" or ")}? ` : ""}Rows name one in interaction_kwargs.name (or extra_info.interaction_kwargs.name).`,
+    });
+  }
+
+  /**
+   * The agent loop of a row's `agent_name`: an entry of `agent.agent_loop_config_path` of that name, or a key of the registry.
+   * Entries have a `name`, `_target_` (a key of the registry `agent_loop`) and the loop's options beside them.
+   */
+  createLoop(name: string): AgentLoop {
+    const path = this.config.actor_rollout_ref.rollout.agent.agent_loop_config_path;
+    this.loops ??= path === null ? [] : readEntriesFile(path, "agent_loops", LOOPS);
+    const entry = this.loops.find((candidate) => candidate.name === name);
+    if (entry === undefined) return this.container.create("agent_loop", name);
+    const { name: _name, _target_: _key, ...options } = entry;
+    const locate = { file: path!, path: LOOPS };
+    return this.container.create("agent_loop", textField(entry, "_target_", LOOPS), { options, locate });
+  }
+
+  /** Ends what the tools hold open. */
+  close(): Promise<void> {
+    return this.box.close();
+  }
+
+  private get multiTurn(): AgentPartsConfig["actor_rollout_ref"]["rollout"]["multi_turn"] {
+    return this.config.actor_rollout_ref.rollout.multi_turn;
+  }
+
+  private loadInteractions(): ReadonlyMap<string, Interaction> {
+    const { interaction_config_path: path } = this.multiTurn;
+    const option = `${MULTI_TURN}.interaction_config_path`;
+    const entries = path === null ? [] : readEntriesFile(path, "interaction", option);
+    return new Map(
+      entries.map((entry) => {
+        const key = textField(entry, "class_name", option);
+        const name = typeof entry.name === "string" ? entry.name : key;
+        const options = mapField(entry, "config", option);
+        const locate = { file: path!, path: option };
+        return [name, this.container.create("interaction", key, { options, locate })];
+      }),
+    );
+  }
+}
+
+/** The tools of a row's `tool_selection`, in its order. @throws VerlError VERL_AGENT_TOOL */
+function selectTools(
+  tools: ReadonlyMap<string, OfferedTool>,
+  row: Readonly<Record<string, unknown>>,
+): ReadonlyMap<string, OfferedTool> {
+  const selection = rowField(row, "tool_selection");
+  if (!Array.isArray(selection)) return tools;
+  return new Map(
+    selection.map((name: string) => {
+      const tool = tools.get(name);
+      if (tool !== undefined) return [name, tool];
+      throw new VerlError("VERL_AGENT_TOOL", `A row's tool_selection names "${name}", which is no tool of this run.`, {
+        location: { path: `${MULTI_TURN}.tool_config_path` },
+        hint: `The tools are ${[...tools.keys()].join(", ") || "none"}.`,
+      });
+    }),
+  );
+}
+
+/** A field that agent loops read: a column of the row, or a field of its `extra_info`, where verl's data has it. */
+export function rowField(row: Readonly<Record<string, unknown>>, name: string): unknown {
+  const extra = row.extra_info as Readonly<Record<string, unknown>> | null | undefined;
+  return row[name] ?? extra?.[name] ?? undefined;
+}
+
+/** The schemas as chat templates take them. */
+export const schemasOf = (tools: ReadonlyMap<string, OfferedTool>): Record<string, unknown>[] =>
+  [...tools.values()].map(({ schema }) => ({ ...schema }));
+
+const schemasBySelection =
+  (tools: ReadonlyMap<string, OfferedTool>): PromptTools =>
+  (row) =>
+    schemasOf(selectTools(tools, row));

@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { DeadlineError } from "../reward/deadline.ts";
+import { mapConcurrent } from "../reward/map-concurrent.ts";
+import type { AgentContext, AgentLoop, AgentSample } from "./agent-loop.ts";
+import type { Failure } from "./loop-failures.ts";
+import { LoopTimes, type TimedTrajectory } from "./loop-metrics.ts";
+import type { LoopRunnerOptions, LoopRunOptions } from "./loop-runner.ts";
+
+/** What to do for one row. */
+interface Task {
+  sample: AgentSample;
+  loop: AgentLoop;
+  seed: number;
+}
+
+/** One run's attempts at its answers. */
+export class Attempts {
+  readonly failedGroups = new Map<string, Failure>();
+  retries = 0;
+  /** Attempts under way, by what ends each. One listener for all of them: a signal's listeners are a list that is searched. */
+  private readonly live = new Map<AbortController, AgentSample>();
+
+  constructor(
+    private readonly options: LoopRunnerOptions,
+    private readonly run: LoopRunOptions,
+  ) {}
+
+  async all(task: (index: number) => Task, count: number): Promise<(TimedTrajectory | undefined)[]> {
+    const { signal } = this.run;
+    const abortAll = (): void => this.live.forEach((_, controller) => controller.abort(signal.reason));
+    signal.addEventListener("abort", abortAll, { once: true });
+    try {
+      const tasks = Array.from({ length: count }, (_, index) => index);
+      const limit = this.options.maxConcurrent ?? 10_000;
+      return await mapConcurrent(tasks, limit, (index) => this.answer(task(index)), signal);
+    } finally {
+      signal.removeEventListener("abort", abortAll);
+    }
+  }
+
+  /** Tries until there is an answer, or the sample's group is given up. */
+  private async answer(task: Task): Promise<TimedTrajectory | undefined> {
+    const { uid, sampleIndex } = task.sample;
+    const { maxRetries = 2, retryDelay = 0.1 } = this.options;
+    for (let tries = 0; !this.failedGroups.has(uid); tries += 1) {
+      try {
+        return await this.attempt(task, tries);
+      } catch (error) {
+        this.run.signal.throwIfAborted();
+        if (this.failedGroups.has(uid)) break;
+        if (tries >= maxRetries) this.drop({ uid, sampleIndex, error });
+        else {
+          this.retries += 1;
+          await sleep(retryDelay * 1000 * 2 ** tries, undefined, { signal: this.run.signal });
+        }
+      }
+    }
+    return undefined;
+  }
+
+  private async attempt({ sample, loop, seed }: Task, tries: number): Promise<TimedTrajectory> {
+    const { rollout, responseLength, metrics, timeout } = this.options;
+    const controller = new AbortController();
+    this.live.set(controller, sample);
+    const times = new LoopTimes(rollout);
+    const context: AgentContext = {
+      rollout: times,
+      sampling: { ...this.run.sampling, max_tokens: responseLength, seed: (seed + tries) >>> 0 },
+      signal: controller.signal,
+      metric: (name, value) => metrics?.add(name, value),
+      toolCalled: (seconds) => void times.tools.push(seconds),
+    };
+    const late = deadline(controller, timeout ?? null);
+    try {
+      const running = loop.run(sample, context);
+      const trajectory = await (late === undefined ? running : Promise.race([late.passed, running]));
+      if (trajectory.stopReason === "abort") throw new Error("The generation was aborted.");
+      return { trajectory, times };
+    } catch (error) {
+      // What the attempt left under way ends with it.
+      controller.abort(error);
+      throw error;
+    } finally {
+      late?.clear();
+      this.live.delete(controller);
+    }
+  }
+
+  /** Gives a group up: its other answers are of no use any more. */
+  private drop(failure: Failure): void {
+    this.failedGroups.set(failure.uid, failure);
+    for (const [controller, { uid }] of this.live) if (uid === failure.uid) controller.abort(failure.error);
+  }
+}
+
+/** Aborts after so many seconds; a loop that does not listen is left to itself. */
+function deadline(
+  controller: AbortController,
+  seconds: number | null,
+): { passed: Promise<never>; clear: () => void } | undefined {
+  if (seconds === null) return undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const passed = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = new DeadlineError(`timed out after ${seconds} s`);
+      controller.abort(error);
+      reject(error);
+    }, seconds * 1000);
+  });
+  return { passed, clear: () => clearTimeout(timer) };
+}

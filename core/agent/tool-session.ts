@@ -1,0 +1,125 @@
+import { performance } from "node:perf_hooks";
+import { withDeadline } from "../reward/deadline.ts";
+import { mapConcurrent } from "../reward/map-concurrent.ts";
+import type { AgentContext, AgentSample } from "./agent-loop.ts";
+import type { OfferedTool } from "./tool-box.ts";
+import type { ToolCall } from "./tool-parser.ts";
+import type { ToolContext, ToolResult } from "./tool.ts";
+import { truncateText, type TruncateSide } from "./truncate-text.ts";
+
+export interface ToolSessionOptions {
+  /** Calls of one turn that run at once. */
+  maxParallel: number;
+  /** Seconds that one call may take, where its tool has no limit of its own. */
+  timeout: number;
+  /** Characters of a result that the model is shown. */
+  maxLength: number;
+  truncateSide: TruncateSide;
+}
+
+/** What came of one call. */
+export interface ToolAnswer {
+  content: ToolResult["content"];
+  reward?: number;
+  /** The call named no tool of the sample's, or its arguments do not fit: nothing was run. */
+  invalid: boolean;
+}
+
+/** Seconds that releasing an instance may take; what takes longer is left to itself. */
+const RELEASE_S = 10;
+
+/**
+ * The tools of one sample, from the first call to the end: instances are opened at their first call and released by `close`, whatever
+ * happened between. What goes wrong with a call is told to the model, never thrown; only the end of the sample itself is.
+ */
+export class ToolSession {
+  private readonly instances = new Map<string, Promise<string>>();
+  private readonly context: ToolContext;
+
+  constructor(
+    private readonly tools: ReadonlyMap<string, OfferedTool>,
+    { row }: AgentSample,
+    private readonly ctx: AgentContext,
+    private readonly kwargs: Readonly<Record<string, unknown>>,
+    private readonly options: ToolSessionOptions,
+  ) {
+    this.context = { row, signal: ctx.signal, metric: (name, value) => ctx.metric(name, value) };
+  }
+
+  /** Runs the calls of one turn, and gives their answers in order. */
+  run(calls: readonly ToolCall[]): Promise<ToolAnswer[]> {
+    return mapConcurrent(calls, this.options.maxParallel, (call) => this.call(call), this.ctx.signal);
+  }
+
+  /** Releases every instance. @returns the rewards that tools give for all that an instance did, by tool. */
+  async close(): Promise<Record<string, number>> {
+    const rewards: Record<string, number> = {};
+    const close = async (name: string, opened: Promise<string>): Promise<void> => {
+      const { tool } = this.tools.get(name)!;
+      const instance = await opened.catch(() => undefined);
+      if (instance === undefined) return;
+      try {
+        const reward = await tool.calcReward(instance);
+        if (reward !== undefined) rewards[name] = reward;
+      } finally {
+        await tool.release(instance);
+      }
+    };
+    await Promise.all(
+      [...this.instances].map(([name, opened]) =>
+        withDeadline(RELEASE_S, () => close(name, opened)).catch(() =>
+          this.ctx.metric("agent_loop/release_failed_count", 1),
+        ),
+      ),
+    );
+    return rewards;
+  }
+
+  private async call(call: ToolCall): Promise<ToolAnswer> {
+    const offered = this.tools.get(call.name);
+    if (offered === undefined) {
+      const names = [...this.tools.keys()].join(", ") || "none";
+      return this.refuse(`there is no tool "${call.name}". The tools are: ${names}.`);
+    }
+    const fault = offered.faults(call.arguments);
+    if (fault !== undefined) return this.refuse(`the arguments of "${call.name}" do not fit: ${fault}.`);
+    const started = performance.now();
+    try {
+      const seconds = offered.timeout ?? this.options.timeout;
+      const result = await withDeadline(seconds, (signal) => this.execute(offered, call, signal), this.ctx.signal);
+      return { content: this.shown(result.content), reward: result.reward, invalid: false };
+    } catch (error) {
+      this.ctx.signal.throwIfAborted();
+      this.ctx.metric("agent_loop/tool_errors_count", 1);
+      const reason = error instanceof Error ? error.message : String(error);
+      return { content: this.shown(`Error when executing tool: ${reason}`), invalid: false };
+    } finally {
+      this.ctx.toolCalled((performance.now() - started) / 1000);
+    }
+  }
+
+  private async execute({ tool, schema }: OfferedTool, call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
+    const { name } = schema.function;
+    let opened = this.instances.get(name);
+    if (opened === undefined) {
+      const own = (this.kwargs[name] as { create_kwargs?: Record<string, unknown> } | null | undefined)?.create_kwargs;
+      // Not the call's own signal: the instance outlives the call that opened it.
+      opened = tool.create(own ?? {}, this.context);
+      this.instances.set(name, opened);
+      opened.catch(() => this.instances.delete(name));
+    }
+    return tool.execute(await opened, call.arguments, { ...this.context, signal });
+  }
+
+  private refuse(reason: string): ToolAnswer {
+    return { content: this.shown(`Error: ${reason}`), invalid: true };
+  }
+
+  private shown(content: ToolResult["content"]): ToolResult["content"] {
+    const { maxLength, truncateSide } = this.options;
+    if (typeof content === "string") return truncateText(content, maxLength, truncateSide);
+    return content.map((part) =>
+      typeof part.text === "string" ? { ...part, text: truncateText(part.text, maxLength, truncateSide) } : part,
+    );
+  }
+}

@@ -1,0 +1,114 @@
+import type { ChatMessage, ChatTemplateOptions, Tokenizer } from "../data/tokenizer.ts";
+import { VerlError } from "../errors/verl-error.ts";
+
+/** Stands where a template needs a text and it does not matter which. */
+const ANY: ChatMessage = { role: "user", content: "." };
+
+/** Conversations whose shape is remembered; those of one template are few. */
+const REMEMBERED = 256;
+
+/** A place where a chat template changed what the model had been shown. */
+export interface TemplateDrift {
+  /** The first token that differs, as it was shown and as the template has it now; empty where a text ends. */
+  shown: string;
+  now: string;
+  /** Characters before it. */
+  at: number;
+  /** The whole conversation as the template has it now, with the generation prompt. */
+  text: string;
+}
+
+/**
+ * Makes tokens of what comes after an answer, by template difference: the template renders a short conversation that ends with an
+ * answer, and the same with the new messages behind it; what the second has more is new. Sampled tokens are never rendered, so nothing is
+ * encoded twice.
+ */
+export class TurnTokens {
+  /** Rendered conversations up to an answer, by the answer's shape. */
+  private readonly answered = new Map<string, string>();
+
+  constructor(
+    private readonly tokenizer: Tokenizer,
+    private readonly options: ChatTemplateOptions,
+  ) {}
+
+  /**
+   * Tokens of `messages` after an answer, from behind its last sampled token to the next generation prompt. Where the template closes an
+   * answer by more than that token (an end tag that the model was cut before, a newline), this comes first.
+   * @param answer the answer's message; its calls count, its text does not
+   * @param last the last token that was sampled
+   * @throws VerlError VERL_AGENT_TEMPLATE_DRIFT when the template changes what stands before the new messages
+   */
+  after(answer: ChatMessage, last: number, messages: readonly ChatMessage[]): Int32Array {
+    const stand = standIn(answer);
+    const shape = JSON.stringify(stand.tool_calls ?? null);
+    let before = this.answered.get(shape);
+    if (before === undefined) {
+      before = this.tokenizer.renderChat([ANY, stand], this.options);
+      if (this.answered.size >= REMEMBERED) this.answered.clear();
+      this.answered.set(shape, before);
+    }
+    const whole = this.tokenizer.renderChat([ANY, stand, ...messages], { ...this.options, addGenerationPrompt: true });
+    const end = this.tokenizer.decode([last]);
+    const at = before.lastIndexOf(end);
+    // The answer's own text is one character: a tag found before it is another message's.
+    const from = at > before.lastIndexOf(".") ? at + end.length : before.length;
+    if (!whole.startsWith(before.slice(0, from))) {
+      throw driftError(this.compare(before.slice(0, from), whole)!, "an answer", messages);
+    }
+    return this.tokenizer.encode(whole.slice(from), { addSpecialTokens: false });
+  }
+
+  /** The conversation as the template has it, up to the next generation prompt. */
+  render(messages: readonly ChatMessage[]): string {
+    return this.tokenizer.renderChat(messages, { ...this.options, addGenerationPrompt: true });
+  }
+
+  encode(text: string): Int32Array {
+    return this.tokenizer.encode(text, { addSpecialTokens: false });
+  }
+
+  /** Where `now` does not go on from `shown`; undefined when it does. */
+  compare(shown: string, now: string): TemplateDrift | undefined {
+    if (now.startsWith(shown)) return undefined;
+    let at = 0;
+    while (at < shown.length && shown[at] === now[at]) at += 1;
+    const token = (text: string): string => {
+      const [id] = this.encode(text.slice(at, at + 64));
+      return id === undefined ? "" : this.tokenizer.decode([id]);
+    };
+    return { at, shown: token(shown), now: token(now), text: now };
+  }
+}
+
+/** An error that names the first differing token. */
+export function driftError(
+  { shown, now, at }: TemplateDrift,
+  what: string,
+  messages: readonly ChatMessage[],
+): VerlError {
+  const roles = messages.map(({ role }) => role).join(", ");
+  return new VerlError(
+    "VERL_AGENT_TEMPLATE_DRIFT",
+    `The chat template rewrites ${what} when [${roles}] comes: at character ${at} stood ${JSON.stringify(shown)}, now ${JSON.stringify(now)}.`,
+    {
+      hint: "Use a template that only appends (some drop earlier reasoning), or set actor_rollout_ref.rollout.multi_turn.template_drift to append or fork.",
+      details: { at, shown, now },
+    },
+  );
+}
+
+/** The answer with nothing of its own but the calls that others refer to. */
+function standIn({ tool_calls }: ChatMessage): ChatMessage {
+  return { role: "assistant", content: ".", ...(tool_calls === undefined ? {} : { tool_calls: bare(tool_calls) }) };
+}
+
+function bare(calls: unknown): unknown[] {
+  return (calls as { id: string; type: string; function: { name: string } }[]).map(
+    ({ id, type, function: { name } }) => ({
+      id,
+      type,
+      function: { name, arguments: {} },
+    }),
+  );
+}

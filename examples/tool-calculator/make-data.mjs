@@ -1,0 +1,91 @@
+// Makes the example's data: `node examples/tool-calculator/make-data.mjs [--seed 0] [--out examples/tool-calculator/data]`.
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { createRng, writeParquet } from "verl";
+
+/** Both numbers of a sum, so that every sum has three digits: results of one width cannot be copied by a fixed offset alone. */
+const LEAST = 100;
+const MOST = 499;
+const HELD_OUT = 256;
+const DEMONSTRATIONS = 200;
+/** Of the demonstrations: calls of the calculator, and of a tool that does not exist; the others answer at once. */
+const CALLS = 0.4;
+const MISTAKEN_CALLS = 0.1;
+/** 80 steps of 64 prompts, each new. */
+const PROMPTS = 80 * 64;
+
+const MESSAGES = [{ role: "string", content: "string" }];
+const PROMPT_SCHEMA = {
+  data_source: "string",
+  prompt: MESSAGES,
+  ability: "string",
+  reward_model: { style: "string", ground_truth: "string" },
+  extra_info: { split: "string", index: "int64" },
+};
+
+/** The problems of a seed, as pairs of numbers. The 256 pairs that validation asks for occur in no other file. */
+export function drawProblems(seed) {
+  const rng = createRng(seed).stream("tool-calculator");
+  const drawn = new Set();
+  const fresh = (count) => {
+    const pairs = [];
+    while (pairs.length < count) {
+      const pair = [draw(rng), draw(rng)];
+      if (drawn.has(pair.join("+"))) continue;
+      drawn.add(pair.join("+"));
+      pairs.push(pair);
+    }
+    return pairs;
+  };
+  const [validation, demonstrations, train] = [fresh(HELD_OUT), fresh(DEMONSTRATIONS), fresh(PROMPTS)];
+  return { validation, demonstrations: rng.shuffle(demonstrations.map(demonstrate)), train };
+}
+
+/** Writes `train.parquet`, `validation.parquet` (verl's columns) and `sft.parquet` (conversations). */
+export async function makeData({ seed = 0, out = join(import.meta.dirname, "data") } = {}) {
+  const { validation, demonstrations, train } = drawProblems(seed);
+  await mkdir(out, { recursive: true });
+  await writeParquet(join(out, "validation.parquet"), validation.map(row("validation")), PROMPT_SCHEMA);
+  await writeParquet(join(out, "train.parquet"), train.map(row("train")), PROMPT_SCHEMA);
+  await writeParquet(join(out, "sft.parquet"), demonstrations, { messages: MESSAGES });
+  return { folder: out, train: train.length, validation: validation.length, demonstrations: demonstrations.length };
+}
+
+const draw = (rng) => LEAST + (rng.nextU32() % (MOST - LEAST + 1));
+
+const row =
+  (split) =>
+  ([a, b], index) => ({
+    data_source: "sums",
+    prompt: [{ role: "user", content: `${a}+${b}` }],
+    ability: "arithmetic",
+    reward_model: { style: "rule", ground_truth: String(a + b) },
+    extra_info: { split, index },
+  });
+
+/** The same shares in every seed: the start of the training depends on them. */
+function demonstrate([a, b], index) {
+  const [question, answer] = [
+    { role: "user", content: `${a}+${b}` },
+    { role: "assistant", content: `=${a + b}` },
+  ];
+  const call = (tool) => ({
+    role: "assistant",
+    content: `<tool_call>{"name":"${tool}","arguments":{"e":"${a}+${b}"}}</tool_call>`,
+  });
+  const share = index / DEMONSTRATIONS;
+  if (share < CALLS) return { messages: [question, call("calc"), { role: "tool", content: String(a + b) }, answer] };
+  if (share < CALLS + MISTAKEN_CALLS)
+    return { messages: [question, call("search"), { role: "tool", content: "?" }, answer] };
+  return { messages: [question, answer] };
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const { values } = parseArgs({ options: { seed: { type: "string", default: "0" }, out: { type: "string" } } });
+  const { folder, train, validation, demonstrations } = await makeData({ seed: Number(values.seed), out: values.out });
+  console.log(
+    `Wrote ${demonstrations} demonstrations, ${train} prompts and ${validation} held-out prompts to ${folder}.`,
+  );
+}

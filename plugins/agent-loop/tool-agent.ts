@@ -1,0 +1,71 @@
+import {
+  AGENT_PARTS,
+  AgentLoop,
+  CONFIG,
+  inject,
+  LOGGER,
+  rowField,
+  schemasOf,
+  TOKENIZER,
+  TurnTokens,
+  type AgentContext,
+  type AgentParts,
+  type AgentSample,
+  type Logger,
+  type OfferedTool,
+  type PpoConfig,
+  type Tokenizer,
+  type Trajectory,
+} from "verl";
+import { ToolConversation } from "./tool-conversation.ts";
+
+/** The parts of the config that are read. */
+export interface ToolAgentConfig {
+  data: Pick<PpoConfig["data"], "apply_chat_template_kwargs">;
+  actor_rollout_ref: { rollout: Pick<PpoConfig["actor_rollout_ref"]["rollout"], "multi_turn"> };
+}
+
+/** Conversations of several turns: the model calls tools and is told their results, and a simulated user answers it. */
+export class ToolAgentLoop extends AgentLoop {
+  /** By the set of tools: most rows have the same. */
+  private readonly turnTokens = new Map<string, TurnTokens>();
+
+  constructor(
+    @inject(CONFIG) private readonly config: ToolAgentConfig,
+    @inject(TOKENIZER) private readonly tokenizer: Tokenizer,
+    @inject(AGENT_PARTS) private readonly parts: AgentParts,
+    @inject(LOGGER) private readonly log: Logger,
+  ) {
+    super();
+  }
+
+  async run(sample: AgentSample, ctx: AgentContext): Promise<Trajectory> {
+    const tools = await this.parts.toolsOf(sample.row);
+    const interactionKwargs = rowField(sample.row, "interaction_kwargs") as Record<string, unknown> | undefined;
+    const conversation = new ToolConversation({
+      sample,
+      ctx,
+      tools,
+      tokenizer: this.tokenizer,
+      tokens: this.tokensFor(tools),
+      parser: this.parts.parser,
+      interaction: this.parts.hasInteractions ? this.parts.interaction(interactionKwargs?.name) : undefined,
+      interactionKwargs: interactionKwargs ?? {},
+      toolsKwargs: (rowField(sample.row, "tools_kwargs") ?? {}) as Record<string, unknown>,
+      limits: this.config.actor_rollout_ref.rollout.multi_turn,
+      log: this.log,
+    });
+    return conversation.run();
+  }
+
+  private tokensFor(tools: ReadonlyMap<string, OfferedTool>): TurnTokens {
+    const names = [...tools.keys()].join(" ");
+    let tokens = this.turnTokens.get(names);
+    if (tokens === undefined) {
+      const { apply_chat_template_kwargs: variables } = this.config.data;
+      tokens = new TurnTokens(this.tokenizer, { ...variables, tools: schemasOf(tools) });
+      this.turnTokens.set(names, tokens);
+    }
+    return tokens;
+  }
+}

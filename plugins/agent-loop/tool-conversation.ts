@@ -1,0 +1,334 @@
+import {
+  driftError,
+  openAiToolCall,
+  ToolSession,
+  TrajectoryRecorder,
+  withDeadline,
+  type AgentContext,
+  type AgentSample,
+  type ChatMessage,
+  type Generation,
+  type Interaction,
+  type InteractionContext,
+  type Logger,
+  type OfferedTool,
+  type ParsedAnswer,
+  type PpoConfig,
+  type Tokenizer,
+  type ToolAnswer,
+  type ToolParser,
+  type ToolSchema,
+  type Trajectory,
+  type TrajectoryEnd,
+  type TurnTokens,
+} from "verl";
+
+/** What a conversation does next; the loop goes from one to the other until `terminated`. */
+type AgentState = "pending" | "generating" | "processing_tools" | "interacting" | "terminated";
+
+/** Why a conversation ended: the column `termination_reason`. */
+type TerminationReason =
+  | "answered" // an answer without calls, and no user to reply
+  | "interaction" // the simulated user is done
+  | "max_assistant_turns"
+  | "max_user_turns"
+  | "response_length" // no token is left
+  | "invalid_calls" // `max_invalid_calls` in a row
+  | "aborted"
+  | "empty_generation";
+
+const STOP_REASONS: Readonly<Record<TerminationReason, Trajectory["stopReason"]>> = {
+  answered: "stop",
+  interaction: "stop",
+  max_assistant_turns: "limit",
+  max_user_turns: "limit",
+  response_length: "length",
+  invalid_calls: "limit",
+  aborted: "abort",
+  empty_generation: "stop",
+};
+
+export interface ConversationParts {
+  sample: AgentSample;
+  ctx: AgentContext;
+  tools: ReadonlyMap<string, OfferedTool>;
+  tokenizer: Tokenizer;
+  tokens: TurnTokens;
+  parser: ToolParser;
+  interaction: Interaction | undefined;
+  interactionKwargs: Readonly<Record<string, unknown>>;
+  toolsKwargs: Readonly<Record<string, unknown>>;
+  limits: PpoConfig["actor_rollout_ref"]["rollout"]["multi_turn"];
+  log: Logger;
+}
+
+/** Seconds that an interaction may take to finish. */
+const FINALIZE_S = 10;
+/** Tokens at a prompt's end that are looked at for an open reasoning tag. */
+const TAIL = 8;
+
+/** One sample's conversation, as a state machine. */
+export class ToolConversation {
+  private state: AgentState = "pending";
+  private reason: TerminationReason = "answered";
+  private readonly messages: ChatMessage[];
+  private readonly trajectory: TrajectoryRecorder;
+  private readonly session: ToolSession;
+  private readonly schemas: ToolSchema[];
+  /** The newest generation, and what the parser made of it. */
+  private generation: Generation | undefined;
+  private answer: ParsedAnswer | undefined;
+  private interactionId: string | undefined;
+  private assistantTurns = 0;
+  private userTurns = 0;
+  private calls = 0;
+  private invalidInARow = 0;
+  private readonly toolRewards: number[] = [];
+  private readonly turnScores: number[] = [];
+  /** The conversation as the template had it when the model was last asked; undefined where nobody looks. */
+  private shown: string | undefined;
+  private drifts = 0;
+
+  constructor(private readonly parts: ConversationParts) {
+    const { sample, ctx, tools, limits, toolsKwargs } = parts;
+    this.messages = [...sample.messages];
+    this.trajectory = new TrajectoryRecorder(sample.promptIds);
+    this.schemas = [...tools.values()].map(({ schema }) => schema);
+    this.session = new ToolSession(tools, sample, ctx, toolsKwargs, {
+      maxParallel: limits.max_parallel_calls,
+      timeout: limits.tool_timeout_s,
+      maxLength: limits.max_tool_response_length,
+      truncateSide: limits.tool_response_truncate_side,
+    });
+  }
+
+  async run(): Promise<Trajectory> {
+    const fields: Record<string, unknown> = {};
+    try {
+      while (this.state !== "terminated") this.state = await this.step();
+      if (this.interactionId !== undefined)
+        fields.interaction_score = await this.parts.interaction!.calcScore(this.interactionId);
+    } finally {
+      fields.tool_session_rewards = await this.close();
+    }
+    return this.trajectory.end(this.end(fields));
+  }
+
+  private step(): AgentState | Promise<AgentState> {
+    switch (this.state) {
+      case "pending":
+        return this.begin();
+      case "generating":
+        return this.generate();
+      case "processing_tools":
+        return this.processTools();
+      case "interacting":
+        return this.interact();
+      case "terminated":
+        return "terminated";
+    }
+  }
+
+  private async begin(): Promise<AgentState> {
+    const { interaction, interactionKwargs, ctx } = this.parts;
+    if (interaction !== undefined) {
+      this.interactionId = await this.timed((context) => interaction.start(interactionKwargs, context));
+    }
+    if (this.looksForDrift) this.shown = this.parts.tokens.render(this.messages);
+    ctx.signal.throwIfAborted();
+    return "generating";
+  }
+
+  private async generate(): Promise<AgentState> {
+    const { ctx, sample, limits, interaction } = this.parts;
+    const left = this.room;
+    if (left <= 0) return this.terminate("response_length");
+    const prompt = this.trajectory.ids();
+    const sampling = { ...ctx.sampling, max_tokens: left, seed: (ctx.sampling.seed + this.assistantTurns) >>> 0 };
+    const sticky = `${sample.uid}/${sample.sampleIndex}`;
+    const generation = await ctx.rollout.generate(prompt, sampling, { signal: ctx.signal, sticky });
+    ctx.signal.throwIfAborted();
+    this.trajectory.sampled(generation);
+    this.assistantTurns += 1;
+    if (generation.stopReason === "abort") return this.terminate("aborted");
+    if (generation.ids.length === 0) return this.terminate("empty_generation");
+    // Whatever was cut off is not executed.
+    if (generation.stopReason === "length") return this.terminate("response_length");
+    this.generation = generation;
+    this.read(generation, prompt);
+    const { calls, errors } = this.answer!;
+    const noUserTurnLeft = limits.max_user_turns !== null && this.userTurns >= limits.max_user_turns;
+    if (calls.length + errors.length > 0) {
+      if (!noUserTurnLeft) return "processing_tools";
+      ctx.metric("agent_loop/calls_not_run_count", calls.length);
+      return this.terminate("max_user_turns");
+    }
+    if (interaction === undefined) return this.terminate("answered");
+    return noUserTurnLeft ? this.terminate("max_user_turns") : "interacting";
+  }
+
+  private async processTools(): Promise<AgentState> {
+    const { limits, ctx } = this.parts;
+    const { calls, errors } = this.answer!;
+    const ids = this.callIds();
+    this.calls += calls.length;
+    const answers = await this.session.run(calls);
+    for (const { reward } of answers) if (reward !== undefined) this.toolRewards.push(reward);
+    const unread = errors.map(({ reason }): ToolAnswer => ({ content: `Error: ${reason}`, invalid: true }));
+    for (const { invalid } of [...answers, ...unread]) this.invalidInARow = invalid ? this.invalidInARow + 1 : 0;
+    const invalid = [...answers, ...unread].filter((answer) => answer.invalid).length;
+    if (invalid > 0) ctx.metric("agent_loop/invalid_calls_count", invalid);
+    this.userTurns += 1;
+    const fits = this.observe([
+      ...answers.map(({ content }, index) => ({
+        role: "tool",
+        tool_call_id: ids[index]!,
+        name: calls[index]!.name,
+        content,
+      })),
+      ...unread.map(({ content }) => ({ role: "tool", content })),
+    ]);
+    if (limits.max_invalid_calls !== null && this.invalidInARow >= limits.max_invalid_calls)
+      return this.terminate("invalid_calls");
+    return this.goOn(fits);
+  }
+
+  private async interact(): Promise<AgentState> {
+    const interaction = this.parts.interaction!;
+    const turn = await this.timed((context) => interaction.respond(this.interactionId!, this.messages, context));
+    this.userTurns += 1;
+    this.turnScores.push(turn.score);
+    if (turn.terminate) return this.terminate("interaction");
+    return this.goOn(this.observe([{ role: "user", content: turn.content }]));
+  }
+
+  /** Another assistant turn, if one is allowed. */
+  private goOn(fits: boolean): AgentState {
+    if (!fits) return this.terminate("response_length");
+    const { max_assistant_turns: limit } = this.parts.limits;
+    return limit !== null && this.assistantTurns >= limit ? this.terminate("max_assistant_turns") : "generating";
+  }
+
+  private terminate(reason: TerminationReason): AgentState {
+    this.reason = reason;
+    return "terminated";
+  }
+
+  /** Parses the newest generation, and puts it into the history. */
+  private read({ ids }: Generation, prompt: Int32Array): void {
+    const { parser, tokenizer } = this.parts;
+    const answer = parser.parse(tokenizer.decode(ids), {
+      tools: this.schemas,
+      finishReason: "stop",
+      startsInReasoning: this.opensReasoning(prompt),
+    });
+    this.answer = answer;
+    if (answer.calls.length === 0) {
+      this.messages.push({ role: "assistant", content: tokenizer.decode(ids, { skipSpecialTokens: true }) });
+      return;
+    }
+    const names = this.callIds();
+    this.messages.push({
+      role: "assistant",
+      content: answer.content.trim(),
+      ...(answer.reasoning === "" ? {} : { reasoning_content: answer.reasoning.trim() }),
+      // Templates take arguments as an object; as text many would encode them twice.
+      tool_calls: answer.calls.map((call, index) => {
+        const { id, type, function: called } = openAiToolCall(call, names[index]!);
+        return { id, type, function: { ...called, arguments: call.arguments } };
+      }),
+    });
+  }
+
+  /** Ids of the newest answer's calls: nine letters and digits, as some templates want them, where the format has none. */
+  private callIds(): string[] {
+    return this.answer!.calls.map(({ id }, index) => id ?? `call${String(this.calls + index).padStart(5, "0")}`);
+  }
+
+  private opensReasoning(prompt: Int32Array): boolean {
+    const tail = this.parts.tokenizer.decode(prompt.subarray(-TAIL));
+    return tail.lastIndexOf("<think>") > tail.lastIndexOf("</think>");
+  }
+
+  /** Appends messages as context. @returns false when they do not fit any more; then nothing is appended. */
+  private observe(messages: readonly ChatMessage[]): boolean {
+    const { tokens, ctx } = this.parts;
+    const ids = tokens.after(this.messages.at(-1)!, this.generation!.ids.at(-1)!, messages);
+    this.messages.push(...messages);
+    if (this.follow()) return this.trajectory.responseLength <= ctx.sampling.max_tokens;
+    if (ids.length > this.room) {
+      ctx.metric("agent_loop/results_not_shown_count", 1);
+      return false;
+    }
+    this.trajectory.observed(ids);
+    return true;
+  }
+
+  private get room(): number {
+    return this.parts.ctx.sampling.max_tokens - this.trajectory.responseLength;
+  }
+
+  /** Where only drift is counted, one conversation of a group tells: they share the template. */
+  private get looksForDrift(): boolean {
+    return this.parts.limits.template_drift !== "append" || this.parts.sample.sampleIndex === 0;
+  }
+
+  /** Looks whether the template still has what the model was shown. @returns true when the trajectory was forked from what it has now. */
+  private follow(): boolean {
+    if (this.shown === undefined) return false;
+    const { tokens, limits, log } = this.parts;
+    const now = tokens.render(this.messages);
+    const drift = tokens.compare(this.shown, now);
+    this.shown = now;
+    if (drift === undefined) return false;
+    this.drifts += 1;
+    const error = driftError(drift, "history", this.messages);
+    if (limits.template_drift === "fail") throw error;
+    if (limits.template_drift === "append") {
+      log.warnOnce("template_drift", `${error.message} The conversations go on with what the model was shown.`);
+      return false;
+    }
+    log.warnOnce("template_drift", `${error.message} The conversations go on with the rewritten history.`);
+    if (!this.trajectory.fork(tokens.encode(now))) throw error;
+    return true;
+  }
+
+  private timed<T>(work: (context: InteractionContext) => Promise<T>): Promise<T> {
+    const { ctx, limits } = this.parts;
+    return withDeadline(
+      limits.tool_timeout_s,
+      (signal) => work({ signal, metric: (name, value) => ctx.metric(name, value) }),
+      ctx.signal,
+    );
+  }
+
+  /** Releases the tools and finishes the interaction, whatever happened. */
+  private async close(): Promise<Record<string, number>> {
+    const { interaction, ctx } = this.parts;
+    const id = this.interactionId;
+    if (this.shown !== undefined) ctx.metric("agent_loop/template_drift", Number(this.drifts > 0));
+    const [rewards] = await Promise.all([
+      this.session.close(),
+      id === undefined
+        ? undefined
+        : withDeadline(FINALIZE_S, () => interaction!.finalize(id)).catch(() =>
+            ctx.metric("agent_loop/finalize_failed_count", 1),
+          ),
+    ]);
+    return rewards;
+  }
+
+  private end(fields: Record<string, unknown>): TrajectoryEnd {
+    return {
+      stopReason: STOP_REASONS[this.reason],
+      numTurns: this.userTurns + this.assistantTurns + 1,
+      extraFields: {
+        ...fields,
+        turn_scores: this.turnScores,
+        tool_rewards: this.toolRewards,
+        tool_calls: this.calls,
+        termination_reason: this.reason,
+      },
+    };
+  }
+}
