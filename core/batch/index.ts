@@ -26,3 +26,4 @@ export {
   type MicroBatches,
   type MicroBatchOptions,
 } from "./micro-batches.ts";
+export type { Nested } from "./nested.ts";

@@ -1,4 +1,5 @@
 import { VerlError } from "../errors/verl-error.ts";
+import { flatten, type Nested } from "./nested.ts";
 
 /** Element types of a batch field. `bool` is stored as one byte an element (0 or 1), as `uint8` is. */
 export type DType = "float32" | "int32" | "int64" | "uint8" | "bool";
@@ -46,6 +47,19 @@ export class NdArray<D extends DType = DType> {
         `An array of shape [${shape.join(", ")}] needs ${elementCount(shape)} elements, but the data has ${data.length}.`,
       );
     }
+  }
+
+  /**
+   * An array of nested lists, for tests and small inputs: `NdArray.from([[1, 2], [3, 4]], "int32")` has the shape [2, 2]. Booleans
+   * count as 0 and 1. Lists without elements end the shape: `[[], []]` has the shape [2, 0].
+   * @param dtype Default: float32. The integer types take whole numbers in their range alone.
+   * @throws VERL_BATCH_SHAPE when the lists have different lengths or depths, or the dtype does not hold an element.
+   */
+  static from<D extends DType = "float32">(nested: Nested, dtype: D = "float32" as D): NdArray<D> {
+    const { shape, values } = flatten(nested, dtype);
+    const data = allocate(dtype, values.length);
+    values.forEach((value, at) => ((data as Writable)[at] = value));
+    return new NdArray(dtype, shape, data);
   }
 
   static zeros<D extends DType>(dtype: D, shape: readonly number[]): NdArray<D> {

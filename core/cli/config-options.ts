@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { LoadOptions } from "../config/index.ts";
+import { VerlError } from "../errors/index.ts";
 import type { CliContext } from "./command.ts";
 import { droppedNote, readPastedLine, type Trainer } from "./pasted-line.ts";
 
@@ -35,7 +36,11 @@ export function loadOptions<S extends LoadOptions["schema"]>(
   { cwd }: Pick<CliContext, "cwd">,
 ): LoadOptions<S> {
   const [first = ""] = args;
-  const named = config === undefined && /^[^=~+]*\.ya?ml$/.test(first);
+  const files = args.filter((word) => /^[^=~+]*\.ya?ml$/.test(word));
+  if (config !== undefined) files.push(`-c ${config}`);
+  if (configName !== undefined) files.push(`--config-name ${configName}`);
+  if (files.length > 1) throw severalFiles(files);
+  const named = config === undefined && first === files[0];
   return {
     schema,
     file: named ? first : config,
@@ -45,3 +50,8 @@ export function loadOptions<S extends LoadOptions["schema"]>(
     directory: cwd,
   };
 }
+
+const severalFiles = (files: readonly string[]): VerlError =>
+  new VerlError("VERL_CONFIG_FILE", `A run has one config file, and ${files.length} are named: ${files.join(", ")}.`, {
+    hint: "Name one of them; `extends: [base.yaml]` in a file builds it upon others.",
+  });

@@ -1,4 +1,5 @@
 import { defaultYaml, explain, loadConfig, loadRunConfig, printConfig, showExplanation } from "../config/index.ts";
+import { isVerlError } from "../errors/index.ts";
 import type { CliCommand, CliContext } from "./command.ts";
 import { addConfigOptions, loadOptions, withoutPython, type ConfigOptions } from "./config-options.ts";
 
@@ -33,15 +34,26 @@ export const command: CliCommand = {
         else ctx.print(showExplanation(loaded));
       });
 
-    subcommand("validate", "Check the config and its plugins' options; start nothing").action(
-      async (args: string[], options: Options) => {
-        const { notes } = await loadRunConfig(request(args, options, ctx));
-        const remarks = notes.length === 0 ? "" : ` ${notes.length} remarks, see \`verl config explain\`.`;
-        ctx.print(`The config is valid.${remarks}`);
-      },
-    );
+    subcommand("validate", "Check the config and its plugins' options; start nothing")
+      .option("--json", "print JSON: `valid`, `problems` and `notes`")
+      .action((args: string[], options: Options) => validate(args, options, ctx));
   },
 };
+
+async function validate(args: readonly string[], options: Options, ctx: CliContext): Promise<void> {
+  const tell = (verdict: object): void => ctx.print(JSON.stringify(verdict, null, 2));
+  try {
+    const { notes } = await loadRunConfig(request(args, options, ctx));
+    const remarks = notes.length === 0 ? "" : ` ${notes.length} remarks, see \`verl config explain\`.`;
+    if (options.json) tell({ valid: true, problems: [], notes });
+    else ctx.print(`The config is valid.${remarks}`);
+  } catch (error) {
+    // Told on stderr too, with the exit code of its blame.
+    if (options.json && isVerlError(error))
+      tell({ valid: false, problems: error.details?.["problems"] ?? [error], notes: [] });
+    throw error;
+  }
+}
 
 function print(args: readonly string[], options: Options, ctx: CliContext): void {
   const loaded = loadConfig(request(args, options, ctx));

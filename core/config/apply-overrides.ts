@@ -87,7 +87,7 @@ function apply(tree: Node, override: Override, path: Path, origin: Origin, rules
   });
   const name = showPath(path);
   const held = getAt(tree, path);
-  const { op, value } = override;
+  const { op, value, written } = override;
   const assigned = `${override.key}=${printValue(value)}`;
 
   if (op === "remove") return remove(tree, override, path, held, rules, problem);
@@ -101,7 +101,8 @@ function apply(tree: Node, override: Override, path: Path, origin: Origin, rules
       "VERL_CONFIG_KEY_UNKNOWN",
     );
   }
-  const node = fromValue(value, origin);
+  const plain = fromValue(value, origin);
+  const node = plain.kind === "scalar" && written !== undefined ? { ...plain, written } : plain;
   if (op === "add" && held !== undefined && held.origin.from !== "default" && node.kind === "scalar" && !isNull(held)) {
     const where = place(locationOf(held.origin, []));
     return problem(

@@ -172,7 +172,7 @@ class Interpolator {
     }
     const value = this.resolved(found, target);
     return value.kind === "scalar"
-      ? { ...node, value: value.value, untyped: value.untyped }
+      ? { ...node, value: value.value, untyped: value.untyped, written: value.written }
       : { ...value, origin: node.origin };
   }
 

@@ -8,6 +8,8 @@ export interface Override {
   readonly key: string;
   /** Absent for `~a`; `~a=1` removes only that value. */
   readonly value?: OverrideValue;
+  /** The value's own part of the text, for a number that stands alone. */
+  readonly written?: string;
   /** The text as given. */
   readonly text: string;
 }
@@ -54,7 +56,8 @@ export function parseOverride(text: string): Override {
       `Write ${text}=value, or ~${key} to remove the key.`,
     );
   }
-  return { op, key, value: new ValueParser(text, equals + 1).whole(), text };
+  const value = new ValueParser(text, equals + 1).whole();
+  return { op, key, value, ...(typeof value === "number" ? { written: text.slice(equals + 1).trim() } : {}), text };
 }
 
 /** Parses a value alone. @throws OverrideSyntaxError */

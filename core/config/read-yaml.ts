@@ -90,7 +90,12 @@ class Converter {
       this.open.delete(node);
       return result;
     }
-    return { kind: "scalar", value: isScalar(node) ? this.scalar(node.value, origin) : null, origin };
+    if (!isScalar(node)) return { kind: "scalar", value: null, origin };
+    const value = this.scalar(node.value, origin);
+    if (typeof value !== "number" || node.source === undefined) return { kind: "scalar", value, origin };
+    // An octal number for YAML 1.1, which verl's configs are read as, and a decimal one for YAML 1.2: text, as on the command line.
+    if (/^[+-]?0\d/.test(node.source)) return { kind: "scalar", value: node.source, origin };
+    return { kind: "scalar", value, written: node.source, origin };
   }
 
   private map(items: readonly { key: unknown; value: unknown }[], origin: Origin): MapNode {

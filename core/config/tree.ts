@@ -14,6 +14,8 @@ export interface ScalarNode {
   readonly kind: "scalar";
   readonly value: Scalar;
   readonly origin: Origin;
+  /** The number as it was written, where that is not how it would be printed: `1_000`, `1.0`. */
+  readonly written?: string;
   /** True for text from outside the config (an environment variable), which takes the type that its place asks for. */
   readonly untyped?: boolean;
 }

@@ -80,8 +80,11 @@ class Validator {
     const types = typesOf(schema);
     let value = node.value;
     if (node.untyped && typeof value === "string" && !types.includes("string")) value = scalarOf(value);
-    // A name such as 2024 is read as a number before its place is known.
-    if (Number.isSafeInteger(value) && types.includes("string") && !types.includes("number")) value = String(value);
+    // A name such as 2024_01 and bounds such as 0.5_2 are read as numbers before their place is known.
+    if (typeof value === "number" && types.includes("string")) {
+      if (!types.includes("number")) value = node.written ?? (Number.isSafeInteger(value) ? String(value) : value);
+      else if (node.written?.includes("_")) value = node.written;
+    }
     const aliases = schema["x-aliases"];
     if (typeof value === "string" && aliases !== undefined && Object.hasOwn(aliases, value)) value = aliases[value]!;
     if (!types.some((type) => isOfType(value, type))) return this.wrong(schema, node, path);
@@ -214,9 +217,14 @@ function hintFor(schema: FieldSchema, node: Node): string | undefined {
     return `YAML 1.2 reads ${value} as text; write ${/^(yes|on|y)$/i.test(value) ? "true" : "false"}.`;
   }
   if (value === "None" && types.includes("null")) return "Nothing is written null.";
-  if (/^[+-]?\d[\d_]*$/.test(value) && (types.includes("integer") || types.includes("number")))
-    return "Write the digits without quotes and underscores.";
+  const numeric = types.includes("integer") || types.includes("number");
+  if (/^[+-]?0\d+$/.test(value) && numeric)
+    return `A leading zero makes it text, for it can mean an octal number; write ${Number(value)} or, for the octal, ${parseOctal(value)}.`;
+  if (/^[+-]?\d[\d_]*$/.test(value) && numeric) return "Write the digits without quotes and underscores.";
   return undefined;
 }
+
+/** The octal reading; where there is none, the decimal one. */
+const parseOctal = (text: string): number => (/[89]/.test(text) ? Number(text) : parseInt(text, 8));
 
 const brief = (text: string): string => (text.length > 60 ? `${text.slice(0, 57)}…` : text);

@@ -39,6 +39,29 @@ describe("verl config", () => {
     expect(stderr).toContain("Did you mean `algorithm.adv_estimator`?");
   });
 
+  it("says what is wrong as JSON too, with the same exit code", async () => {
+    const good = await cli(["config", "validate", "--json", "good.yaml", "trainer.default_hdfs_dir=x"], { cwd });
+    expect(good).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(good.stdout)).toMatchObject({ valid: true, problems: [], notes: [{ importance: "output" }] });
+    const bad = await cli(["config", "validate", "--json", "run.yaml"], { cwd });
+    expect(bad.code).toBe(2);
+    expect(bad.stderr).toContain("trainer.totl_epochs");
+    expect(JSON.parse(bad.stdout)).toMatchObject({
+      valid: false,
+      problems: [{ code: "VERL_CONFIG_KEY_UNKNOWN", location: { file: "run.yaml", line: 3 } }],
+    });
+  });
+
+  it.each([
+    [["good.yaml", "-c", "run.yaml"], "good.yaml, -c run.yaml"],
+    [["good.yaml", "run.yaml"], "good.yaml, run.yaml"],
+    [["-c", "good.yaml", "--config-name", "run"], "-c good.yaml, --config-name run"],
+  ])("takes one file: %j", async (words, named) => {
+    const { code, stderr } = await cli(["config", "validate", ...words], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toContain(`2 are named: ${named}.`);
+  });
+
   it("explains an SFT config", async () => {
     const { code, stdout } = await cli(["config", "explain", "--sft", "good.yaml", "data.train_batch_size=64"], {
       cwd,

@@ -135,7 +135,28 @@ describe("loadConfig", () => {
     ]);
     expect(config.trainer).toMatchObject({ logger: ["console"], resume_mode: "resume_path", experiment_name: "2024" });
     expect(config.data.val_files).toEqual([]);
-    expect(errorOf(() => load(["trainer.experiment_name=1.10"])).hint).toBe("Quote it to make it text.");
+    expect(errorOf(() => load(["trainer.logger=[1.10]"])).hint).toBe("Quote it to make it text.");
+  });
+
+  it("keeps names and pairs of bounds as they were written, also where they look like numbers", () => {
+    const bounds = "algorithm.rollout_correction.rollout_rs_threshold";
+    const names = load(["trainer.experiment_name=1.10", "trainer.project_name=2024_01"]).config.trainer;
+    expect(names).toMatchObject({ experiment_name: "1.10", project_name: "2024_01" });
+    const threshold = (text: string) =>
+      load([`${bounds}=${text}`]).config.algorithm.rollout_correction.rollout_rs_threshold;
+    expect(threshold("1000_1001")).toBe("1000_1001");
+    expect(threshold("0.5_2")).toBe("0.5_2");
+    expect(threshold("2.0")).toBe(2);
+    const yaml = 'trainer: {experiment_name: 1.10, project_name: "${trainer.experiment_name}"}';
+    expect(load([], yaml).config.trainer).toMatchObject({ experiment_name: "1.10", project_name: "1.10" });
+    expect(load(["data.train_batch_size=1_024"]).config.data.train_batch_size).toBe(1024);
+  });
+
+  it("explains a leading zero, which YAML 1.1 read as an octal number", () => {
+    const hint = "A leading zero makes it text, for it can mean an octal number; write 10 or, for the octal, 8.";
+    expect(errorOf(() => load(["trainer.seed=010"])).hint).toBe(hint);
+    expect(errorOf(() => load([], "trainer: {seed: 010}")).hint).toBe(hint);
+    expect(load([], "trainer: {experiment_name: 007}").config.trainer.experiment_name).toBe("007");
   });
 
   it("notes None where null may be meant", () => {
