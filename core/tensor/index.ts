@@ -5,6 +5,15 @@ export { readSafetensors, safetensorsChunks, type SafetensorsFile, type StoredAr
 export type { BackendOptions, TensorBackend } from "./tensor-backend.ts";
 export { callKernel, ensureGradient, hasKernel } from "./kernel/call.ts";
 export {
+  composedLinearLogProbEntropy,
+  LINEAR_LOG_PROB_ENTROPY,
+  LINEAR_LOG_PROB_ENTROPY_GRADIENT,
+  linearLogProbEntropy,
+  type LinearLogProbAttrs,
+  type LinearLogProbOptions,
+  type TokenStatistic,
+} from "./kernel/linear-log-prob-entropy.ts";
+export {
   composedLogProbEntropy,
   LOG_PROB_ENTROPY,
   LOG_PROB_ENTROPY_GRADIENT,

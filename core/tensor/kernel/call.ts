@@ -11,7 +11,7 @@ export function callKernel(
 ): tf.Tensor[] {
   const given = Object.fromEntries(Object.entries(inputs).filter(([, tensor]) => tensor !== undefined));
   const result = tf.engine().runKernel(name, given as unknown as tf.NamedTensorMap, attrs);
-  return (Array.isArray(result) ? result : [result]);
+  return Array.isArray(result) ? result : [result];
 }
 
 const registered = new Set<string>();

@@ -2,6 +2,7 @@ import * as tf from "@tensorflow/tfjs";
 import type { NdArray } from "verl";
 import {
   inject,
+  linearLogProbEntropy,
   LOGGER,
   RNG,
   ROLE_CONFIG,
@@ -16,6 +17,7 @@ import {
   type RoleConfig,
   type StepResult,
   type TokenLoss,
+  type TokenStatistic,
   type TrainingEngine,
   type WeightMap,
 } from "verl";
@@ -26,7 +28,6 @@ import { loadModelConfig, type ModelConfig } from "./model-config.ts";
 import { loadWeights, saveModelFolder } from "./model-folder.ts";
 import { nameNotFinite } from "./not-finite.ts";
 import { Rotary } from "./rotary.ts";
-import { tokenStatistics, type TokenStatistic } from "./token-statistics.ts";
 import { randomWeights, readWeights, weightTensors } from "./weights.ts";
 
 type Output = TokenStatistic | "values";
@@ -262,7 +263,7 @@ function compute(
     if (config.valueHead) throw misuse("A value model has no log-probs");
     Object.assign(
       flat,
-      tokenStatistics(hidden, outputProjection(weights, config), targets, statistics, { temperature }),
+      linearLogProbEntropy(hidden, outputProjection(weights, config), targets, statistics, { temperature }),
     );
   }
   if (wanted.includes("values")) {

@@ -1,6 +1,14 @@
 import * as tf from "@tensorflow/tfjs";
-import { LOG_PROB_ENTROPY, LOG_PROB_ENTROPY_GRADIENT, type LogProbAttrs } from "verl";
+import {
+  LINEAR_LOG_PROB_ENTROPY,
+  LINEAR_LOG_PROB_ENTROPY_GRADIENT,
+  LOG_PROB_ENTROPY,
+  LOG_PROB_ENTROPY_GRADIENT,
+  type LinearLogProbAttrs,
+  type LogProbAttrs,
+} from "verl";
 import { Gpu } from "./dispatch.ts";
+import { linearLogProbEntropy, linearLogProbEntropyGradient } from "./linear-log-prob-entropy.ts";
 import { logProbEntropy, logProbEntropyGradient } from "./log-prob-entropy.ts";
 
 type Inputs = Readonly<Record<string, tf.TensorInfo>>;
@@ -10,6 +18,9 @@ type Implementation = (gpu: Gpu, inputs: Inputs, attrs: never) => tf.TensorInfo 
 const KERNELS: Readonly<Record<string, Implementation>> = {
   [LOG_PROB_ENTROPY]: (gpu, inputs, attrs: LogProbAttrs) => logProbEntropy(gpu, inputs, attrs),
   [LOG_PROB_ENTROPY_GRADIENT]: (gpu, inputs, attrs: LogProbAttrs) => logProbEntropyGradient(gpu, inputs, attrs),
+  [LINEAR_LOG_PROB_ENTROPY]: (gpu, inputs, attrs: LinearLogProbAttrs) => linearLogProbEntropy(gpu, inputs, attrs),
+  [LINEAR_LOG_PROB_ENTROPY_GRADIENT]: (gpu, inputs, attrs: LinearLogProbAttrs) =>
+    linearLogProbEntropyGradient(gpu, inputs, attrs),
 };
 
 /** Registers them on tfjs' backend of that name. */

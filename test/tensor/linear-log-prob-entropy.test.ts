@@ -1,8 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import * as tf from "@tensorflow/tfjs";
-import { createRng } from "verl";
-import { tokenStatistics } from "../../plugins/engine/embedded/token-statistics.ts";
-import { entropyOf, sumPiSquaredOf } from "./support/reference-decoder.ts";
+import { createRng, linearLogProbEntropy } from "verl";
+import { entropyOf, sumPiSquaredOf } from "../engine/support/reference-decoder.ts";
+
+// Without it tfjs prints a banner.
+tf.enableProdMode();
 
 const [TOKENS, WIDTH, VOCABULARY] = [5, 4, 23];
 const rng = createRng(2);
@@ -15,12 +17,12 @@ const ALL = ["log_probs", "entropy", "sum_pi_squared"] as const;
 const plain = (x: tf.Tensor2D, w: tf.Tensor2D, temperature: number) =>
   tf.logSoftmax(tf.div<tf.Tensor2D>(tf.matMul(x, w, false, true), temperature));
 
-describe.each([1, 3, 7, 22, 23, 1000])("tokenStatistics with at most %i vocabulary entries at once", (columns) => {
+describe.each([1, 3, 7, 22, 23, 1000])("linearLogProbEntropy with at most %i vocabulary entries at once", (columns) => {
   const options = { temperature: 1.4, pieceElements: columns * TOKENS };
 
   it("equals the distribution written out", () => {
     const rows = plain(hidden, head, 1.4).arraySync();
-    const got = tokenStatistics(hidden, head, targets, ALL, options);
+    const got = linearLogProbEntropy(hidden, head, targets, ALL, options);
     const ids = targets.arraySync();
     const expected = {
       log_probs: rows.map((row, t) => row[ids[t]!]!),
@@ -35,7 +37,7 @@ describe.each([1, 3, 7, 22, 23, 1000])("tokenStatistics with at most %i vocabula
   it("has the gradients of the distribution written out", () => {
     const [a, b] = [tf.tensor1d([1, -2, 0.5, 3, 0]), tf.tensor1d([0.3, 1, -1, 0, 2])];
     const ours = (x: tf.Tensor, w: tf.Tensor) => {
-      const { log_probs, entropy } = tokenStatistics(
+      const { log_probs, entropy } = linearLogProbEntropy(
         x as tf.Tensor2D,
         w as tf.Tensor2D,
         targets,
@@ -60,7 +62,7 @@ describe.each([1, 3, 7, 22, 23, 1000])("tokenStatistics with at most %i vocabula
 
 it("survives logits that overflow exp", () => {
   const loud = tf.mul<tf.Tensor2D>(hidden, 1000);
-  const { log_probs, entropy } = tokenStatistics(loud, head, targets, ["log_probs", "entropy"], {
+  const { log_probs, entropy } = linearLogProbEntropy(loud, head, targets, ["log_probs", "entropy"], {
     temperature: 1,
     pieceElements: 20,
   });

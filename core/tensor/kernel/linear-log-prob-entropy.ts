@@ -1,36 +1,83 @@
 import * as tf from "@tensorflow/tfjs";
+import { callKernel, ensureGradient, hasKernel } from "./call.ts";
+import type { RowDistributions } from "./log-prob-entropy.ts";
 
-/** What can be known of the next-token distribution without keeping it: each [tokens]. */
-export type TokenStatistic = "log_probs" | "entropy" | "sum_pi_squared";
+/** Kernel: inputs `hidden`, `weight`, `targets`; attributes `LinearLogProbAttrs`; outputs as of `LogProbEntropy`. */
+export const LINEAR_LOG_PROB_ENTROPY = "LinearLogProbEntropy";
+/** Kernel: inputs those of `LinearLogProbEntropy` and what `LogProbEntropyGradient` reads besides; outputs: gradients of `hidden` and `weight`. */
+export const LINEAR_LOG_PROB_ENTROPY_GRADIENT = "LinearLogProbEntropyGradient";
 
-export interface TokenStatisticsOptions {
+export interface LinearLogProbAttrs extends tf.NamedAttrMap {
   /** Logits are divided by it. */
   temperature: number;
-  /** Elements of a [tokens, vocabulary] piece that may exist at once; larger products go in vocabulary chunks. Default 4 M (16 MiB). */
+  /** Logits that may exist at once; 0: the kernel's own choice. */
+  pieceElements: number;
+}
+
+/** What can be known of the next-token distribution without keeping it: each [tokens]. */
+export type TokenStatistic = keyof RowDistributions;
+
+export interface LinearLogProbOptions {
+  /** Logits are divided by it. */
+  temperature: number;
+  /** Elements of a [tokens, vocabulary] piece that may exist at once; larger products go in vocabulary chunks. Default: the backend's. */
   pieceElements?: number;
 }
 
+/** 16 MiB, about what a core's caches hold. */
 const PIECE_ELEMENTS = 2 ** 22;
+/** In the order of the kernels' outputs. */
+const OUTPUTS: readonly TokenStatistic[] = ["log_probs", "entropy", "log_sum_exp", "sum_pi_squared"];
 
 type Saved = [x: tf.Tensor2D, w: tf.Tensor2D, column: tf.Tensor2D, logNormaliser: tf.Tensor2D, value: tf.Tensor2D];
 
 /**
- * Log-prob of each target, and on request the entropy and Σπ² of each distribution, of softmax(hidden · headᵀ / temperature).
+ * Log-prob of each target, and on request the entropy, log-sum-exp and Σπ² of each distribution, of softmax(hidden · weightᵀ / temperature).
  * Logits are made in chunks of the vocabulary and folded by an online log-sum-exp (Milakov & Gimelshein 2018); the backward pass makes
- * them again from the saved normaliser, so no [tokens, vocabulary] matrix outlives its chunk. Σπ² has no gradient.
+ * them again from the saved normaliser, so no [tokens, vocabulary] matrix outlives its chunk. Differentiable in hidden and weight.
  * @param hidden [tokens, width]
- * @param head [vocabulary, width]
- * @param targets int32 [tokens]
+ * @param weight [vocabulary, width]
+ * @param targets int32 [tokens], in [0, vocabulary)
  */
-export function tokenStatistics<S extends TokenStatistic>(
+export function linearLogProbEntropy<S extends TokenStatistic>(
   hidden: tf.Tensor2D,
-  head: tf.Tensor2D,
+  weight: tf.Tensor2D,
   targets: tf.Tensor1D,
   wanted: readonly S[],
-  { temperature, pieceElements = PIECE_ELEMENTS }: TokenStatisticsOptions,
+  { temperature, pieceElements }: LinearLogProbOptions,
+): Record<S, tf.Tensor1D> {
+  if (!hasKernel(LINEAR_LOG_PROB_ENTROPY)) {
+    return composedLinearLogProbEntropy(hidden, weight, targets, wanted, { temperature, pieceElements });
+  }
+  ensureGradient(gradient);
+  const attrs: LinearLogProbAttrs = { temperature, pieceElements: pieceElements ?? 0 };
+  const outputs = callKernel(LINEAR_LOG_PROB_ENTROPY, { hidden, weight, targets }, attrs);
+  return Object.fromEntries(wanted.map((name) => [name, outputs[OUTPUTS.indexOf(name)]!])) as Record<S, tf.Tensor1D>;
+}
+
+const gradient: tf.GradConfig = {
+  kernelName: LINEAR_LOG_PROB_ENTROPY,
+  inputsToSave: ["hidden", "weight", "targets"],
+  outputsToSave: [false, true, true, true],
+  gradFunc(dOutputs, [hidden, weight, targets, entropy, logSumExp, sumPiSquared], attrs) {
+    const [dLogProb, dEntropy, dLogSumExp, dSumPiSquared] = dOutputs as tf.Tensor[];
+    const saved = { hidden, weight, targets, entropy, logSumExp, sumPiSquared };
+    const inputs = { ...saved, dLogProb, dEntropy, dLogSumExp, dSumPiSquared };
+    const gradients = callKernel(LINEAR_LOG_PROB_ENTROPY_GRADIENT, inputs, attrs);
+    return { hidden: () => gradients[0]!, weight: () => gradients[1]! };
+  },
+};
+
+/** The same by tfjs' operations, also in chunks. */
+export function composedLinearLogProbEntropy<S extends TokenStatistic>(
+  hidden: tf.Tensor2D,
+  weight: tf.Tensor2D,
+  targets: tf.Tensor1D,
+  wanted: readonly S[],
+  { temperature, pieceElements = PIECE_ELEMENTS }: LinearLogProbOptions,
 ): Record<S, tf.Tensor1D> {
   const tokens = hidden.shape[0];
-  const chunks = vocabularyChunks(head.shape[0], Math.max(1, Math.floor(pieceElements / tokens)));
+  const chunks = vocabularyChunks(weight.shape[0], Math.max(1, Math.floor(pieceElements / tokens)));
   const column: tf.Tensor2D = tf.reshape(targets, [tokens, 1]);
   const scaled = temperature === 1 ? hidden : tf.mul<tf.Tensor2D>(hidden, 1 / temperature);
 
@@ -47,6 +94,8 @@ export function tokenStatistics<S extends TokenStatistic>(
       };
       const dLogProb = row(dy as tf.Tensor2D, "log_probs");
       const dEntropy = row(dy as tf.Tensor2D, "entropy");
+      const dLogSumExp = row(dy as tf.Tensor2D, "log_sum_exp");
+      const dSumPiSquared = row(dy as tf.Tensor2D, "sum_pi_squared");
       const meanLogit = dEntropy && tf.sub<tf.Tensor2D>(logNormaliser, row(value, "entropy")!);
       const dx: tf.Tensor[] = [];
       const dw: tf.Tensor[] = [];
@@ -56,6 +105,11 @@ export function tokenStatistics<S extends TokenStatistic>(
         const terms: tf.Tensor[] = [];
         if (dLogProb) terms.push(tf.mul(tf.sub(isTarget, probability), dLogProb));
         if (dEntropy) terms.push(tf.mul(tf.mul(probability, tf.sub(meanLogit!, logits)), dEntropy));
+        if (dLogSumExp) terms.push(tf.mul(probability, dLogSumExp));
+        if (dSumPiSquared) {
+          const excess = tf.sub(probability, row(value, "sum_pi_squared")!);
+          terms.push(tf.mul(tf.mul(probability, excess), tf.mul(dSumPiSquared, 2)));
+        }
         const dLogits = (terms.length === 1 ? terms[0]! : tf.addN(terms)) as tf.Tensor2D;
         dx.push(tf.matMul(dLogits, part));
         dw.push(tf.matMul(dLogits, x, true, false));
@@ -65,7 +119,7 @@ export function tokenStatistics<S extends TokenStatistic>(
     return { value, gradFunc };
   });
 
-  const stacked = op(scaled, head);
+  const stacked = op(scaled, weight);
   const named = wanted.map((name, i) => [name, tf.reshape(tf.slice(stacked, [i, 0], [1, tokens]), [tokens])] as const);
   return Object.fromEntries(named) as Record<S, tf.Tensor1D>;
 }
@@ -131,6 +185,7 @@ function fold(
   const logNormaliser = tf.add(max!, tf.log(mass.sum!));
   const outputs = wanted.map((name) => {
     if (name === "log_probs") return tf.sub(chosen!, logNormaliser);
+    if (name === "log_sum_exp") return logNormaliser;
     if (name === "entropy") return tf.sub(logNormaliser, tf.div(weighted.sum!, mass.sum!));
     return tf.div(squared.sum!, tf.square(mass.sum!));
   });
