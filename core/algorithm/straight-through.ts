@@ -1,15 +1,25 @@
 import * as tf from "@tensorflow/tfjs";
+import { VerlError } from "../errors/index.ts";
 import { registries } from "../registry/index.ts";
 import type { KlPenalty } from "./kl-penalty.ts";
 
 /**
  * The KL estimator under a key. With a `+` after the key, its value comes with the gradient of ½(log π_θ − log π_ref)², whose
  * expectation is the gradient of the KL itself (Schulman, "Approximating KL Divergence").
- * @throws VERL_REGISTRY_KEY_UNKNOWN
+ * @throws VERL_REGISTRY_KEY_UNKNOWN; VERL_ALGORITHM_CONFIG for a `+` after an estimator whose own gradient is already that.
  */
-export function resolveKlPenalty(key: string): Pick<KlPenalty, "compute"> {
+export function resolveKlPenalty(key: string): Pick<KlPenalty, "compute" | "over"> {
   if (!key.endsWith("+")) return registries.kl_penalty.resolve(key);
   const estimator = registries.kl_penalty.resolve(key.slice(0, -1));
+  if (estimator.over === "vocabulary") {
+    throw new VerlError(
+      "VERL_ALGORITHM_CONFIG",
+      `The KL estimator "${key}" has a gradient that needs no replacement.`,
+      {
+        hint: `Write "${key.slice(0, -1)}", without the +.`,
+      },
+    );
+  }
   return {
     compute: (logProb, refLogProb) =>
       straightThrough(estimator.compute(logProb, refLogProb), tf.mul(0.5, tf.square(tf.sub(logProb, refLogProb)))),

@@ -1,4 +1,4 @@
-import type { Scalar, Tensor, Tensor2D } from "@tensorflow/tfjs";
+import type { Scalar, Tensor, Tensor2D, Tensor3D } from "@tensorflow/tfjs";
 import type { NdArray } from "../batch/nd-array.ts";
 import type { DataProto } from "../batch/data-proto.ts";
 import type { ClassEntry } from "../registry/entry.ts";
@@ -13,25 +13,32 @@ export interface ForwardOptions {
   /** Logits are divided by it before the softmax. */
   temperature: number;
   /** Fields to compute. Default: `log_probs` alone. */
-  outputs?: readonly ("log_probs" | "entropy" | "sum_pi_squared" | "values")[];
+  outputs?: readonly ("log_probs" | "log_softmax" | "entropy" | "sum_pi_squared" | "values")[];
 }
 
-/** Model outputs for a batch with `input_ids`, `attention_mask`, `position_ids`, `responses`: each rows × response length. */
-export type ForwardOutput = Partial<Record<"log_probs" | "entropy" | "sum_pi_squared" | "values", NdArray<"float32">>>;
+/**
+ * Model outputs for a batch with `input_ids`, `attention_mask`, `position_ids`, `responses`: each rows × response length; `log_softmax`,
+ * the log-probs of all tokens and not of the response's alone, has the vocabulary as a third axis.
+ */
+export type ForwardOutput = Partial<
+  Record<"log_probs" | "log_softmax" | "entropy" | "sum_pi_squared" | "values", NdArray<"float32">>
+>;
 
 /** Differentiable outputs that a token loss receives. */
 export interface LossInputs {
   log_probs: Tensor2D;
+  /** rows × response length × vocabulary. */
+  log_softmax?: Tensor3D;
   entropy?: Tensor2D;
   values?: Tensor2D;
-  /** Batch fields named in `TokenLoss.fields`: float32 whatever their dtype, [rows] or [rows, response length], 0 on pad rows. */
+  /** Batch fields named in `TokenLoss.fields`: float32 whatever their dtype, [rows], [rows, response length] or [rows, response length, n], 0 on pad rows. */
   fields: Readonly<Record<string, Tensor>>;
 }
 
 /** A loss as an engine sees it: a function of per-token outputs, with the batch fields it reads named. */
 export interface TokenLoss {
   readonly fields: readonly string[];
-  readonly outputs: readonly ("log_probs" | "entropy" | "values")[];
+  readonly outputs: readonly ("log_probs" | "log_softmax" | "entropy" | "values")[];
   /** Structural identity: same key, same graph. Engines may cache what they compiled for it. */
   compute(inputs: LossInputs): { loss: Scalar; metrics: Record<string, Scalar> };
 }

@@ -10,7 +10,10 @@ import * as shared from "./shared-properties.ts";
 import { entryUnder, evaluate, matrix, numbers, requireShape, type Subject } from "./subject.ts";
 import { defineSuite, type SuiteOptions } from "./suite.ts";
 
-/** A golden case of a KL estimator; `gradient` is that of the sum, in `log_prob`. */
+/**
+ * A golden case of a KL estimator; `gradient` is that of the sum, in `log_prob`. For an estimator over the vocabulary a row is one token's
+ * distribution, and `kl` has one number a row.
+ */
 export type KlPenaltyCase = GoldenCase<
   TokenFields<"log_prob" | "ref_log_prob">,
   { readonly kl?: Matrix; readonly gradient?: Matrix }
@@ -19,6 +22,7 @@ export type KlPenaltyCase = GoldenCase<
 function klPenalty(key: string): Subject {
   const { entry, key: canonical } = entryUnder("kl_penalty", key);
   const { ref_log_prob } = fieldShapes(["ref_log_prob"]).tokens;
+  const wide = entry.over === "vocabulary";
   return {
     kind: "kl_penalty",
     key: canonical,
@@ -28,15 +32,18 @@ function klPenalty(key: string): Subject {
     zeroBehindMask: [],
     begin: (batch) => batch,
     prepare(batch) {
-      const tensors = mapValues(batch.tokens, (values) => matrix(values, batch));
-      const { log_prob, ref_log_prob: reference } = tensors as Record<"log_prob" | "ref_log_prob", tf.Tensor2D>;
+      const { rows, width } = batch;
+      const tensors = mapValues(batch.tokens, (values) =>
+        wide ? tf.tensor3d(values, [rows, 1, width]) : matrix(values, batch),
+      );
+      const { log_prob, ref_log_prob: reference } = tensors as Record<"log_prob" | "ref_log_prob", tf.Tensor>;
       return {
         run: () =>
           tf.tidy(() => {
             let kl = new Float32Array();
             const gradient = tf.grad((x: tf.Tensor) => {
-              const estimate = entry.compute(x as tf.Tensor2D, reference);
-              requireShape("kl", estimate, [batch.rows, batch.width]);
+              const estimate = entry.compute(x, reference);
+              requireShape("kl", estimate, wide ? [rows, 1] : [rows, width]);
               kl = numbers(estimate) as Float32Array<ArrayBuffer>;
               return tf.sum(estimate);
             })(log_prob);
@@ -49,20 +56,25 @@ function klPenalty(key: string): Subject {
   };
 }
 
-const elementwise: Property<Subject> = forAll(
+const eachTokenAlone: Property<Subject> = forAll(
   "each token stands alone",
   ({ shape }) => [batches(shape, [1, 2]), fc.nat(MAX_ROWS * 4), junk],
   (subject, batch, chosen, fill) => {
-    const at = chosen % batch.mask.length;
-    const alone = mapValues(batch.tokens, (values) => values.map((value, index) => (index === at ? value : fill)));
-    const got = evaluate(subject, { ...batch, tokens: alone });
     const want = evaluate(subject, batch);
-    const name = Object.keys(want.tokens).find(
-      (field) => !identical(got.tokens[field]![at]!, want.tokens[field]![at]!),
+    const token = chosen % want.tokens["kl"]!.length;
+    const size = batch.mask.length / want.tokens["kl"]!.length;
+    const alone = mapValues(batch.tokens, (values) =>
+      values.map((value, index) => (Math.floor(index / size) === token ? value : fill)),
     );
-    if (name === undefined) return undefined;
-    const [changed, before] = [show(got.tokens[name]![at]!), show(want.tokens[name]![at]!)];
-    return `with ${show(fill)} at all other tokens, ${place(name, at, batch.width)} is ${changed}, not ${before}`;
+    const got = evaluate(subject, { ...batch, tokens: alone });
+    const of = { kl: [token], gradient: Array.from({ length: size }, (_, index) => token * size + index) };
+    for (const name of ["kl", "gradient"] as const) {
+      const at = of[name].find((index) => !identical(got.tokens[name]![index]!, want.tokens[name]![index]!));
+      if (at === undefined) continue;
+      const [changed, before] = [show(got.tokens[name]![at]!), show(want.tokens[name]![at]!)];
+      return `with ${show(fill)} at all other tokens, ${place(name, at, batch.width)} is ${changed}, not ${before}`;
+    }
+    return undefined;
   },
 );
 
@@ -90,7 +102,7 @@ const extremes: Property<Subject> = forAll(
 
 const PROPERTIES: readonly Property<Subject>[] = [
   shared.shapes,
-  elementwise,
+  eachTokenAlone,
   zeroWhereEqual,
   finiteDifferences("log_prob", "kl"),
   extremes,

@@ -17,7 +17,7 @@ export interface ActorLossParts {
   /** Report the entropy even where the loss has no use for it. */
   calculateEntropy: boolean;
   /** KL loss against the reference; absent: none. */
-  kl?: { penalty: Pick<KlPenalty, "compute">; coef: number };
+  kl?: { penalty: Pick<KlPenalty, "compute" | "over">; coef: number };
 }
 
 /** Fields that every policy loss receives. */
@@ -29,11 +29,15 @@ export function actorLossFields(parts: ActorLossParts, has: (field: string) => b
     ...new Set([
       ...USUAL_FIELDS,
       ...(has("rollout_is_weights") ? ["rollout_is_weights"] : []),
-      ...(parts.kl ? ["ref_log_prob"] : []),
+      ...(parts.kl ? [referenceField(parts.kl.penalty)] : []),
       ...parts.extraFields,
     ]),
   ];
 }
+
+/** What a KL estimator compares the policy with: one number a token, or one a token and word of the vocabulary. */
+const referenceField = ({ over }: Pick<KlPenalty, "over">): string =>
+  over === "vocabulary" ? "ref_log_softmax" : "ref_log_prob";
 
 /**
  * The actor's loss of one optimizer step: policy loss − entropy_coeff · entropy + kl_loss_coef · KL.
@@ -42,9 +46,14 @@ export function actorLossFields(parts: ActorLossParts, has: (field: string) => b
 export function actorLoss(parts: ActorLossParts, fields: readonly string[], denominators: LossDenominators): TokenLoss {
   const { policyLoss, config, entropyCoeff, kl } = parts;
   const wantsEntropy = entropyCoeff !== 0 || parts.calculateEntropy;
+  const wantsDistribution = kl?.penalty.over === "vocabulary";
   return {
     fields,
-    outputs: wantsEntropy ? ["log_probs", "entropy"] : ["log_probs"],
+    outputs: [
+      "log_probs",
+      ...(wantsEntropy ? ["entropy" as const] : []),
+      ...(wantsDistribution ? ["log_softmax" as const] : []),
+    ],
     compute(inputs: LossInputs) {
       const response_mask = tf.cast(inputs.fields.response_mask as tf.Tensor2D, "float32");
       const received = { ...inputs.fields, response_mask } as Record<string, tf.Tensor> &
@@ -61,8 +70,12 @@ export function actorLoss(parts: ActorLossParts, fields: readonly string[], deno
       }
       if (kl) {
         // Selected before the estimator, whose gradient at NaN behind the mask would be NaN.
-        const inert = (x: tf.Tensor2D): tf.Tensor2D => selectUnmasked(x, agg.mask);
-        const penalty = agg(kl.penalty.compute(inert(log_probs), inert(received.ref_log_prob as tf.Tensor2D)));
+        const mask = wantsDistribution ? tf.expandDims(agg.mask, -1) : agg.mask;
+        const policyLogProbs = wantsDistribution ? inputs.log_softmax! : log_probs;
+        const [own, reference] = [policyLogProbs, received[referenceField(kl.penalty)]!].map((x) =>
+          selectUnmasked(x, mask),
+        );
+        const penalty = agg(kl.penalty.compute(own!, reference!));
         metrics["actor/kl_loss"] = penalty;
         loss = tf.add(loss, tf.mul(penalty, kl.coef));
       }

@@ -5,7 +5,7 @@ import { cutMicroBatches, type MicroBatchSize } from "./micro-batches.ts";
 
 export type EngineOutput = NonNullable<ForwardOptions["outputs"]>[number];
 
-/** A forward pass over micro-batches: each output rows × response length, float32. */
+/** A forward pass over micro-batches: each output rows × response length (`log_softmax`: × vocabulary), float32. */
 export async function forwardInParts<O extends EngineOutput>(
   engine: TrainingEngine,
   batch: DataProto,

@@ -17,7 +17,7 @@ export function rewardsFromScores(batch: DataProto): DataProto {
  */
 export async function rewardsWithKl(
   batch: DataProto,
-  penalty: Pick<KlPenalty, "compute">,
+  penalty: Pick<KlPenalty, "compute" | "over">,
   beta: number,
 ): Promise<{ batch: DataProto; kl: number }> {
   const scores = batch.tensor("token_level_scores", "float32");
@@ -26,12 +26,14 @@ export async function rewardsWithKl(
   return { batch: batch.union(DataProto.fromSingleDict({ token_level_rewards })), kl };
 }
 
-async function perTokenKl(batch: DataProto, penalty: Pick<KlPenalty, "compute">): Promise<Float32Array> {
-  const matrix = (field: string): tf.Tensor2D => {
+async function perTokenKl(batch: DataProto, penalty: Pick<KlPenalty, "compute" | "over">): Promise<Float32Array> {
+  const tensor = (field: string): tf.Tensor => {
     const { data, shape } = batch.tensor(field, "float32");
-    return tf.tensor2d(data, shape as [number, number]);
+    return tf.tensor(data, [...shape]);
   };
-  const kl = tf.tidy(() => penalty.compute(matrix("old_log_probs"), matrix("ref_log_prob")));
+  const [old, reference] =
+    penalty.over === "vocabulary" ? ["old_log_softmax", "ref_log_softmax"] : ["old_log_probs", "ref_log_prob"];
+  const kl = tf.tidy(() => penalty.compute(tensor(old!), tensor(reference!)));
   const values = (await kl.data()) as Float32Array;
   kl.dispose();
   return values;

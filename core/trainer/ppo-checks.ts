@@ -2,13 +2,14 @@ import { parseRejectionRules } from "../algorithm/rollout-correction/index.ts";
 import type { PpoConfig } from "../config/index.ts";
 import { VerlError } from "../errors/index.ts";
 import { registries } from "../registry/index.ts";
-import { fieldsOfRun } from "./ppo-fields.ts";
+import { bypassesOldLogProbs, distributionUses, fieldsOfRun } from "./ppo-fields.ts";
 
 /** Checks of a config that is valid by itself and cannot be run; nothing has been loaded yet. */
 export function checkRun(config: PpoConfig): void {
   checkGroups(config);
   checkValidation(config);
   parseRejectionRules(config.algorithm.rollout_correction);
+  checkDistributions(config);
   const asked = UNAVAILABLE.find(({ isAsked }) => isAsked(config));
   if (!asked) return;
   throw new VerlError(
@@ -30,6 +31,19 @@ const UNAVAILABLE: readonly { path: string; what: string; isAsked: (config: PpoC
       !algorithm.filter_groups.enable && (data.gen_batch_size ?? data.train_batch_size) !== data.train_batch_size,
   },
 ];
+
+/** A KL over the vocabulary in the reward compares with the old policy's distribution, which only recomputing it gives. */
+function checkDistributions(config: PpoConfig): void {
+  if (!distributionUses(config).inReward || !bypassesOldLogProbs(config)) return;
+  throw new VerlError(
+    "VERL_ALGORITHM_CONFIG",
+    `\`algorithm.kl_penalty=${config.algorithm.kl_penalty}\` compares whole distributions, but the sampler's log-probs stand in for the old policy's, and it keeps those of sampled tokens alone.`,
+    {
+      location: { path: "algorithm.kl_penalty" },
+      hint: "Set actor_rollout_ref.actor.use_rollout_log_probs=false and algorithm.rollout_correction.bypass_mode=false, or choose another estimator, such as low_var_kl.",
+    },
+  );
+}
 
 /** Columns of the data must not have names of fields that the run makes itself. @throws VERL_BATCH_CONFLICT */
 export function checkColumns(config: PpoConfig, columns: readonly string[]): void {

@@ -1,3 +1,4 @@
+import { resolveKlPenalty } from "../algorithm/straight-through.ts";
 import type { PpoConfig } from "../config/index.ts";
 import { usesCritic } from "../config/uses-critic.ts";
 import { DataProto } from "../batch/data-proto.ts";
@@ -34,6 +35,12 @@ const ALWAYS = [
 
 export const usesReference = ({ algorithm, actor_rollout_ref }: PpoConfig): boolean =>
   algorithm.use_kl_in_reward || actor_rollout_ref.actor.use_kl_loss;
+
+/** Where the KL estimator compares whole distributions: the reward's needs the old policy's, both need the reference's. */
+export const distributionUses = ({ algorithm, actor_rollout_ref: { actor } }: PpoConfig) => ({
+  inReward: algorithm.use_kl_in_reward && resolveKlPenalty(algorithm.kl_penalty).over === "vocabulary",
+  inLoss: actor.use_kl_loss && resolveKlPenalty(actor.kl_loss_type).over === "vocabulary",
+});
 
 /** True where the sampler's log-probs stand in for recomputed old ones. */
 export const bypassesOldLogProbs = ({ algorithm, actor_rollout_ref }: PpoConfig): boolean =>

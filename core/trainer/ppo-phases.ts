@@ -8,7 +8,7 @@ import { rankOrder } from "./balance.ts";
 import { computeBalanceMetrics } from "./metrics/index.ts";
 import type { StepMetrics } from "./metrics/step-metrics.ts";
 import { rewardsFromScores, rewardsWithKl, withAdvantages } from "./ppo-advantages.ts";
-import { bypassesOldLogProbs, withNumericColumns } from "./ppo-fields.ts";
+import { bypassesOldLogProbs, distributionUses, withNumericColumns } from "./ppo-fields.ts";
 import { logProbGap } from "./ppo-log-prob-gap.ts";
 import { layOutRewards, partMetrics, type RewardColumns } from "./ppo-rewards.ts";
 import type { PpoRun } from "./ppo-run.ts";
@@ -120,9 +120,15 @@ export async function score(
 export async function addOldLogProbs(run: PpoRun, batch: DataProto, metrics: StepMetrics): Promise<DataProto> {
   const bypass = bypassesOldLogProbs(run.config);
   const { calculate_sum_pi_squared } = run.config.actor_rollout_ref.actor;
+  const distributions = distributionUses(run.config).inReward;
   const rows = bypass ? batch.index(spreadRows(batch.length, GAP_ROWS)) : batch;
   const computed = await run.policy.computeLogProb(rows, {
-    outputs: ["log_probs", "entropy", ...(calculate_sum_pi_squared && !bypass ? (["sum_pi_squared"] as const) : [])],
+    outputs: [
+      "log_probs",
+      "entropy",
+      ...(calculate_sum_pi_squared && !bypass ? (["sum_pi_squared"] as const) : []),
+      ...(distributions ? (["log_softmax"] as const) : []),
+    ],
   });
   const mask = rows.tensor("response_mask", "int32");
   metrics.addAll(
@@ -133,13 +139,22 @@ export async function addOldLogProbs(run: PpoRun, batch: DataProto, metrics: Ste
   return batch.union(
     bypass
       ? DataProto.fromSingleDict({ old_log_probs: batch.tensor("rollout_log_probs") })
-      : computed.rename({ log_probs: "old_log_probs", entropy: "entropys" }),
+      : computed.rename({
+          log_probs: "old_log_probs",
+          entropy: "entropys",
+          ...(distributions && { log_softmax: "old_log_softmax" }),
+        }),
   );
 }
 
 export async function addReferenceLogProbs(run: PpoRun, batch: DataProto): Promise<DataProto> {
-  const computed = await run.reference!.computeLogProb(batch, { outputs: ["log_probs"] });
-  return batch.union(computed.rename({ log_probs: "ref_log_prob" }));
+  const { inReward, inLoss } = distributionUses(run.config);
+  const distributions = inReward || inLoss;
+  const computed = await run.reference!.computeLogProb(batch, {
+    outputs: ["log_probs", ...(distributions ? (["log_softmax"] as const) : [])],
+  });
+  const names = { log_probs: "ref_log_prob", ...(distributions && { log_softmax: "ref_log_softmax" }) };
+  return batch.union(computed.rename(names));
 }
 
 /** Adds `token_level_rewards` (scores, less the KL penalty where it is on), `advantages` and `returns`, and corrects for the sampler. */

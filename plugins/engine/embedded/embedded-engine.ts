@@ -23,6 +23,7 @@ import {
 } from "verl";
 import { AdamW, type ByWeight } from "./adamw.ts";
 import { decode, outputProjection, type Weights } from "./decoder.ts";
+import { logSoftmax } from "./log-softmax.ts";
 import { MicroBatch } from "./micro-batch.ts";
 import { loadModelConfig, type ModelConfig } from "./model-config.ts";
 import { loadWeights, saveModelFolder } from "./model-folder.ts";
@@ -30,7 +31,7 @@ import { nameNotFinite } from "./not-finite.ts";
 import { Rotary } from "./rotary.ts";
 import { randomWeights, readWeights, weightTensors } from "./weights.ts";
 
-type Output = TokenStatistic | "values";
+type Output = TokenStatistic | "log_softmax" | "values";
 
 interface Model {
   config: ModelConfig;
@@ -62,7 +63,10 @@ export class EmbeddedEngine implements TrainingEngine {
     const computed = tf.tidy(() => compute(model, model.weights, micro, outputs, temperature));
     try {
       const read = await Promise.all(
-        outputs.map(async (name) => [name, micro.unpad((await computed[name]!.data()) as Float32Array)] as const),
+        outputs.map(async (name) => {
+          const tensor = computed[name]!;
+          return [name, micro.unpad((await tensor.data()) as Float32Array, tensor.shape[2])] as const;
+        }),
       );
       return Object.fromEntries(read);
     } finally {
@@ -246,21 +250,24 @@ export class EmbeddedEngine implements TrainingEngine {
   }
 }
 
-/** The asked-for outputs, each [paddedRows, paddedResponse]. */
+/** The asked-for outputs, each [paddedRows, paddedResponse], `log_softmax` with the vocabulary as a third axis. */
 function compute(
   { config, rotary }: Model,
   weights: Weights,
   micro: MicroBatch,
   wanted: readonly Output[],
   temperature: number,
-): Partial<Record<Output, tf.Tensor2D>> {
+): Partial<Record<Output, tf.Tensor>> {
   const { input, targets } = micro.tensors();
   const { promptLength, paddedRows, paddedResponse } = micro;
   const hidden = decode(weights, config, rotary, input, { start: promptLength - 1, count: paddedResponse });
   const flat: Partial<Record<Output, tf.Tensor>> = {};
-  const statistics = wanted.filter((name): name is TokenStatistic => name !== "values");
+  const statistics = wanted.filter((name): name is TokenStatistic => name !== "values" && name !== "log_softmax");
+  if (config.valueHead && wanted.some((name) => name !== "values")) throw misuse("A value model has no log-probs");
+  if (wanted.includes("log_softmax")) {
+    flat.log_softmax = logSoftmax(hidden, outputProjection(weights, config), temperature);
+  }
   if (statistics.length > 0) {
-    if (config.valueHead) throw misuse("A value model has no log-probs");
     Object.assign(
       flat,
       linearLogProbEntropy(hidden, outputProjection(weights, config), targets, statistics, { temperature }),
@@ -270,9 +277,10 @@ function compute(
     if (!config.valueHead) throw misuse("A language model has no values; they are the critic's");
     flat.values = tf.matMul(hidden, weights["score.weight"] as tf.Tensor2D, false, true);
   }
-  const shaped = Object.entries(flat).map(
-    ([name, tensor]) => [name, tf.reshape(tensor, [paddedRows, paddedResponse])] as const,
-  );
+  const shaped = Object.entries(flat).map(([name, tensor]) => {
+    const vocabulary = name === "log_softmax" ? [tensor.shape[1]!] : [];
+    return [name, tf.reshape(tensor, [paddedRows, paddedResponse, ...vocabulary])] as const;
+  });
   return Object.fromEntries(shaped);
 }
 

@@ -111,32 +111,39 @@ export class MicroBatch {
     };
   }
 
-  /** A field as a float32 tensor: [rows] or [rows, responseLength] of the padded sizes, pad entries 0. */
+  /** A field as a float32 tensor: [rows], [rows, responseLength] or [rows, responseLength, n] of the padded sizes, pad entries 0. */
   field(name: string): tf.Tensor {
     const array = this.batch.batch.get(name);
-    const width = array.shape[1];
-    if (array.shape.length > 2 || (width !== undefined && width !== this.responseLength)) {
+    const [, width, ...rest] = array.shape;
+    if (rest.length > 1 || (width !== undefined && width !== this.responseLength)) {
       throw refusal(
-        `field "${name}" is [${array.shape.join(", ")}]; a loss reads fields of one value a row or a response token`,
+        `field "${name}" is [${array.shape.join(", ")}]; a loss reads fields of one value or list a row or a response token`,
       );
     }
-    const columns = width === undefined ? 1 : this.paddedResponse;
-    const values = new Float32Array(this.paddedRows * columns);
+    const shape = [this.paddedRows, ...(width === undefined ? [] : [this.paddedResponse]), ...rest];
+    const perToken = rest[0] ?? 1;
+    const used = (width === undefined ? 1 : this.paddedResponse) * perToken;
+    const values = new Float32Array(this.paddedRows * used);
     for (let row = 0; row < this.rows; row += 1) {
-      for (let column = 0; column < columns; column += 1)
-        values[row * columns + column] = Number(array.data[row * (width ?? 1) + column]);
+      const from = row * (width ?? 1) * perToken;
+      for (let at = 0; at < used; at += 1) values[row * used + at] = Number(array.data[from + at]);
     }
-    return width === undefined ? tf.tensor1d(values) : tf.tensor2d(values, [this.paddedRows, columns]);
+    return tf.tensor(values, shape);
   }
 
-  /** Back to the size of the batch that was given; 0 behind the mask. @param padded [paddedRows × paddedResponse] */
-  unpad(padded: Float32Array): NdArray<"float32"> {
-    const out = NdArray.zeros("float32", [this.rows, this.responseLength]);
+  /**
+   * Back to the size of the batch that was given; 0 behind the mask.
+   * @param padded [paddedRows × paddedResponse × perToken] @param perToken values a token; more than 1 become a third axis.
+   */
+  unpad(padded: Float32Array, perToken = 1): NdArray<"float32"> {
+    const shape = [this.rows, this.responseLength, ...(perToken === 1 ? [] : [perToken])];
+    const out = NdArray.zeros("float32", shape);
     const length = this.fullPrompt + this.responseLength;
     for (let row = 0; row < this.rows; row += 1) {
       for (let column = 0; column < this.paddedResponse; column += 1) {
         if (this.attentionMask.data[row * length + this.fullPrompt + column] === 0) continue;
-        out.data[row * this.responseLength + column] = padded[row * this.paddedResponse + column]!;
+        const from = (row * this.paddedResponse + column) * perToken;
+        out.data.set(padded.subarray(from, from + perToken), (row * this.responseLength + column) * perToken);
       }
     }
     return out;
