@@ -10,9 +10,13 @@ const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 const entries = {
   index: "core/index.ts",
+  "prompt-host": "core/data/prompts/prompt-host.ts",
   plugins: "plugins/index.ts",
   testing: "core/testing/index.ts",
   bin: "core/cli/bin.ts",
+  "score-host": "core/reward/pool/score-host.ts",
+  "score-host": "core/reward/pool/score-host.ts",
+  "thread-rank": "core/controller/thread/thread-rank.ts",
 };
 
 /** The built-ins import the SDK by its name, as any plugin does; inside one build that name is the core's entry. */

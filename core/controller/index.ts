@@ -1,14 +1,34 @@
-export { ClassWithInitArgs, type DeferredWorker, type WorkerSource } from "./class-with-init-args.ts";
-export type { DispatchMode, DispatchTarget } from "./dispatch.ts";
+export { ClassWithInitArgs, type DeferredWorker, type WorkerPart, type WorkerSource } from "./class-with-init-args.ts";
+export { ColocatedWorkerClass, createColocatedWorkerClass, type Roles } from "./colocated.ts";
+export { DataProtoFuture } from "./data-proto-future.ts";
+export {
+  registerDispatchMode,
+  updateDispatchMode,
+  type DispatchFunctions,
+  type DispatchMode,
+  type DispatchTarget,
+  type ExecuteMode,
+  type RankArguments,
+} from "./dispatch.ts";
 export { HEALTH_LIMITS, type HealthEvent, type HealthLimits } from "./health.ts";
 export { InlineTransport } from "./inline-transport.ts";
 export type { NodeResources, Resources } from "./node-resources.ts";
-export { ExchangeHub, type Peers } from "./peers.ts";
+export { ndCompute, ndComputeDataProto } from "./nd-compute.ts";
+export { ExchangeHub, MeetingPeers, type Peers } from "./peers.ts";
 export type { ChannelMessage, RankChannel } from "./rank-channel.ts";
-export { register, type ExecuteMode, type RegisterOptions } from "./register.ts";
+export { register, type MethodOptions, type RegisterOptions } from "./register.ts";
 export { startRank, type RemoteRankOptions } from "./remote-rank.ts";
 export { ResourcePool, type RankPlace, type ResourcePoolOptions } from "./resource-pool.ts";
 export { serveRank, type ServeOptions } from "./serve-rank.ts";
+export { joinBatches, shareArguments } from "./share-arguments.ts";
+export { ThreadTransport } from "./thread/thread-transport.ts";
 export { rankEnv, type RankHandle, type SpawnRequest, type Transport } from "./transport.ts";
-export { Worker, type WorkerClass, type WorkerContext } from "./worker.ts";
-export { WorkerGroup, type GroupMethods, type GroupOf, type WorkerGroupOptions } from "./worker-group.ts";
+export { Worker, type MeshPlace, type WorkerClass, type WorkerContext } from "./worker.ts";
+export {
+  WorkerGroup,
+  type ColocatedGroup,
+  type GroupMethods,
+  type GroupOf,
+  type GroupsOf,
+  type WorkerGroupOptions,
+} from "./worker-group.ts";

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import type { NodeResources } from "./node-resources.ts";
-import { ExchangeHub, peersOver } from "./peers.ts";
+import { ExchangeHub, MeetingPeers } from "./peers.ts";
 import type { RankPlace } from "./resource-pool.ts";
 import { rankEnv, type RankHandle, type SpawnRequest, type Transport } from "./transport.ts";
 import type { Worker } from "./worker.ts";
@@ -18,11 +18,10 @@ export class InlineTransport implements Transport {
     const hub = new ExchangeHub(pool.worldSize);
     const handles = pool.places.map((place) => {
       const { rank, localRank, localWorldSize } = place;
-      let round = 0;
-      const peers = peersOver(
+      const peers = new MeetingPeers(
         rank,
         pool.worldSize,
-        (value) => new Promise((resolve) => hub.bring(rank, round++, value, resolve)),
+        (turn, value) => new Promise((resolve) => hub.bring(rank, turn, value, resolve)),
       );
       const context = {
         rank,
@@ -35,7 +34,7 @@ export class InlineTransport implements Transport {
         metrics,
         local,
       };
-      return new InlineRank(place, worker.construct(context));
+      return new InlineRank(place, worker.construct(context), peers, hub);
     });
     return Promise.resolve(handles);
   }
@@ -54,12 +53,20 @@ class InlineRank implements RankHandle {
   constructor(
     { rank }: RankPlace,
     private readonly worker: Worker,
+    private readonly peers: MeetingPeers,
+    private readonly hub: ExchangeHub,
   ) {
     this.rank = rank;
   }
 
   async call(method: string, args: readonly unknown[]): Promise<unknown> {
+    this.peers.resume();
     return (this.worker as unknown as Record<string, Method>)[method]!(...args);
+  }
+
+  interrupt(reason: string): void {
+    this.hub.clear();
+    this.peers.interrupt(reason);
   }
 
   onHealth(): void {}

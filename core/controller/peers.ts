@@ -1,6 +1,8 @@
+import { VerlError } from "../errors/index.ts";
+
 /**
  * The ranks of one group among themselves. Every rank makes the same calls in the same order; a rank that is missing keeps the others
- * waiting until its group fails.
+ * waiting, and when it has failed, theirs fail too.
  */
 export interface Peers {
   readonly rank: number;
@@ -14,30 +16,76 @@ export interface Peers {
   sum(values: Float32Array | Float64Array): Promise<void>;
 }
 
-/** How ranks that share no memory reach each other: `exchange` alone. */
-export type Exchange = (value: unknown) => Promise<unknown[]>;
-
-export function peersOver(rank: number, worldSize: number, exchange: Exchange): Peers {
-  return {
-    rank,
-    worldSize,
-    exchange: (value) => exchange(value) as Promise<never[]>,
-    async sum(values) {
-      if (worldSize === 1) return;
-      const all = (await exchange(values)) as (typeof values)[];
-      addInOrder(values, all);
-    },
-  };
+/** Number of an exchange. */
+export interface Turn {
+  /** Raised by each interruption, so that what was under way then is not taken for what comes after. */
+  readonly generation: number;
+  /** Counts the rank's exchanges of this generation from 0. */
+  readonly round: number;
 }
 
-/** `target[i] = ((parts[0][i] + parts[1][i]) + parts[2][i]) …`, rounded to the array's type at each step. */
+/** Brings a value to an exchange and waits for those of all ranks. */
+export type Meet = (turn: Turn, value: unknown) => Promise<unknown[]>;
+
+/** Peers that meet in any way; a transport that has shared memory overrides `sum`. */
+export class MeetingPeers implements Peers {
+  private generation = 0;
+  private round = 0;
+  private broken: VerlError | undefined;
+  private readonly waiting = new Set<(error: VerlError) => void>();
+
+  constructor(
+    readonly rank: number,
+    readonly worldSize: number,
+    private readonly meet: Meet,
+  ) {}
+
+  exchange<T>(value: T): Promise<T[]> {
+    return this.meeting(() => this.meet(this.turn(), value) as Promise<T[]>);
+  }
+
+  async sum(values: Float32Array | Float64Array): Promise<void> {
+    if (this.worldSize === 1) return;
+    addInOrder(values, await this.exchange(values));
+  }
+
+  /** A rank has failed: exchanges under way, and those that are begun before `resume`, fail. */
+  interrupt(reason: string): void {
+    this.broken = new VerlError("VERL_WORKER_FAILED", `Rank ${this.rank} waited for the other ranks, but ${reason}`);
+    this.generation += 1;
+    this.round = 0;
+    for (const reject of this.waiting) reject(this.broken);
+    this.waiting.clear();
+  }
+
+  /** A new call of the group begins. */
+  resume(): void {
+    this.broken = undefined;
+  }
+
+  protected turn(): Turn {
+    return { generation: this.generation, round: this.round++ };
+  }
+
+  /** What `begin` waits for, unless an interruption comes first. */
+  protected meeting<T>(begin: () => Promise<T>): Promise<T> {
+    if (this.broken) return Promise.reject(this.broken);
+    return new Promise<T>((resolve, reject) => {
+      this.waiting.add(reject);
+      begin()
+        .then(resolve, reject)
+        .finally(() => this.waiting.delete(reject));
+    });
+  }
+}
+
+/** `target[i] = ((parts[0][i] + parts[1][i]) + parts[2][i]) …`, rounded to the array's type at each step, for start ≤ i < end. */
 export function addInOrder(
   target: Float32Array | Float64Array,
-  parts: readonly (Float32Array | Float64Array)[],
+  [first, ...others]: readonly (Float32Array | Float64Array)[],
   start = 0,
   end = target.length,
 ): void {
-  const [first, ...others] = parts;
   if (first !== target) target.set(first!.subarray(start, end), start);
   for (const part of others) {
     for (let at = start; at < end; at++) target[at]! += part[at]!;
@@ -45,29 +93,39 @@ export function addInOrder(
 }
 
 /** A rank without others. */
-export const alone: Peers = peersOver(0, 1, (value) => Promise.resolve([value]));
+export const alone: Peers = new MeetingPeers(0, 1, (_, value) => Promise.resolve([value]));
 
-/** The controller's side of exchanges: collects what the ranks bring and gives all of it to each once the last has come. */
+interface Round {
+  values: unknown[];
+  missing: number;
+  deliver: ((all: unknown[]) => void)[];
+}
+
+/** Where exchanges meet in the controller: collects what the ranks bring and gives all of it to each once the last has come. */
 export class ExchangeHub {
-  private readonly rounds = new Map<
-    number,
-    { values: unknown[]; missing: number; deliver: ((all: unknown[]) => void)[] }
-  >();
+  private readonly rounds = new Map<string, Round>();
 
   constructor(private readonly worldSize: number) {}
 
-  /** @param round counts each rank's exchanges from 0. @param deliver gets the values in rank order. */
-  bring(rank: number, round: number, value: unknown, deliver: (all: unknown[]) => void): void {
-    let open = this.rounds.get(round);
-    if (!open) {
-      open = { values: new Array<unknown>(this.worldSize), missing: this.worldSize, deliver: [] };
-      this.rounds.set(round, open);
-    }
+  /** @param deliver gets the values in rank order. */
+  bring(rank: number, { generation, round }: Turn, value: unknown, deliver: (all: unknown[]) => void): void {
+    const key = `${generation}/${round}`;
+    const open = this.rounds.get(key) ?? {
+      values: new Array<unknown>(this.worldSize),
+      missing: this.worldSize,
+      deliver: [],
+    };
+    this.rounds.set(key, open);
     open.values[rank] = value;
     open.deliver.push(deliver);
     open.missing -= 1;
     if (open.missing > 0) return;
-    this.rounds.delete(round);
+    this.rounds.delete(key);
     for (const give of open.deliver) give(open.values);
+  }
+
+  /** Forgets what was brought so far: a rank has failed, and the others are told not to wait. */
+  clear(): void {
+    this.rounds.clear();
   }
 }

@@ -1,3 +1,5 @@
+import type { Turn } from "./peers.ts";
+
 /**
  * What the controller and a rank say to each other: heads of `ChannelMessage`. `Packed` fields are `payload.ts`'s.
  *
@@ -17,7 +19,9 @@ export type ToRank =
   /** A signal that was among the arguments of a call has fired. */
   | { type: "abort"; signal: number; reason: PackedError }
   /** Everything that the ranks brought to an exchange. */
-  | { type: "exchange"; round: number; values: Packed }
+  | { type: "exchange"; turn: Turn; values: Packed }
+  /** A rank has failed: exchanges fail until the next call. */
+  | { type: "interrupt"; reason: string }
   | { type: "ping" }
   | { type: "stop" };
 
@@ -28,7 +32,7 @@ export type FromRank =
   | { type: "error"; id: number; error: PackedError }
   | { type: "log"; level: "debug" | "info" | "warn"; message: string; fields?: object }
   | { type: "metric"; name: string; value: number }
-  | { type: "exchange"; round: number; value: Packed }
+  | { type: "exchange"; turn: Turn; value: Packed }
   | { type: "pong" }
   | { type: "stopped" };
 
@@ -41,8 +45,8 @@ export interface RankSpec {
   localWorldSize: number;
   env: Record<string, string>;
   plugins: string[];
-  /** Where the worker class is imported from. */
-  worker: { module: string; name: string };
+  /** Where each class of the rank's worker is imported from; role "" stands alone. The constructors' arguments come in this order. */
+  parts: { role: string; module: string; name: string }[];
 }
 
 /** An error in words that JSON carries. */

@@ -1,13 +1,22 @@
-/** Which ranks run a call: every rank that the dispatch mode gave arguments to, or the first alone. */
-export type ExecuteMode = "ALL" | "RANK_ZERO";
+import type { DispatchFunctions, DispatchMode } from "./dispatch.ts";
 
 export interface RegisterOptions {
-  /** Key of a `dispatch` entry. Default `ALL_TO_ALL`. */
-  dispatchMode?: string;
-  /** Default `ALL`. */
-  executeMode?: ExecuteMode;
+  /** Key of a `dispatch` entry, or functions of one's own. Default `ALL_TO_ALL`. */
+  dispatchMode?: string | DispatchFunctions;
+  /** Key of an `execute` entry: which ranks run the call. Default `ALL`. */
+  executeMode?: string;
   /** True (default): starts after earlier blocking calls of the group have ended, as in an actor. False: runs beside them. */
   blocking?: boolean;
+  /**
+   * True (default): futures among the arguments are waited for before the call is dispatched. False: the dispatch mode is given the
+   * futures themselves.
+   */
+  materializeFutures?: boolean;
+}
+
+/** The options of one registered method. */
+export interface MethodOptions extends Required<RegisterOptions> {
+  dispatchMode: string | (DispatchFunctions & Partial<Pick<DispatchMode, "joinsBatches">>);
 }
 
 type AsyncMethod = (...args: never[]) => Promise<unknown>;
@@ -17,24 +26,26 @@ const REGISTERED = Symbol.for("verl.registered_method");
 
 /** Marks an async method of a `Worker` as callable through its group, and says how a call is spread over the ranks. */
 export function register(options: RegisterOptions = {}) {
-  const { dispatchMode = "ALL_TO_ALL", executeMode = "ALL", blocking = true } = options;
+  const { dispatchMode = "ALL_TO_ALL", executeMode = "ALL", blocking = true, materializeFutures = true } = options;
   return <M extends AsyncMethod>(
     _target: object,
     _name: string | symbol,
     descriptor: TypedPropertyDescriptor<M>,
   ): void => {
-    Object.defineProperty(descriptor.value, REGISTERED, { value: { dispatchMode, executeMode, blocking } });
+    Object.defineProperty(descriptor.value, REGISTERED, {
+      value: { dispatchMode, executeMode, blocking, materializeFutures },
+    });
   };
 }
 
 /** The registered methods of a worker class, inherited ones included; an override keeps the mark unless it sets its own. */
-export function registeredMethods(workerClass: { readonly prototype: object }): Map<string, Required<RegisterOptions>> {
-  const methods = new Map<string, Required<RegisterOptions>>();
+export function registeredMethods(workerClass: { readonly prototype: object }): Map<string, MethodOptions> {
+  const methods = new Map<string, MethodOptions>();
   for (let proto = workerClass.prototype; proto !== Object.prototype; proto = Object.getPrototypeOf(proto) as object) {
     for (const name of Object.getOwnPropertyNames(proto)) {
       const value: unknown = Object.getOwnPropertyDescriptor(proto, name)?.value;
       if (typeof value !== "function" || methods.has(name)) continue;
-      const options = (value as { [REGISTERED]?: Required<RegisterOptions> })[REGISTERED];
+      const options = (value as { [REGISTERED]?: MethodOptions })[REGISTERED];
       if (options) methods.set(name, options);
     }
   }

@@ -1,5 +1,6 @@
 import { VerlError } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
+import { sourceOf } from "./class-with-init-args.ts";
 import type { HealthEvent } from "./health.ts";
 import { unpackError } from "./packed-error.ts";
 import { noSignals, pack, unpack, type SignalBridge } from "./payload.ts";
@@ -96,9 +97,13 @@ class RemoteRank implements RankHandle {
       localWorldSize: this.at.localWorldSize,
       env: { ...env, ...own },
       plugins: [...plugins],
-      worker: worker.source,
+      parts: worker.parts.map((part) => ({ role: part.role, ...sourceOf(part) })),
     };
-    const { packed, blobs } = pack(worker.args, `a constructor argument of ${name}`, noSignals);
+    const { packed, blobs } = pack(
+      worker.parts.map(({ args }) => args),
+      `a constructor argument of ${name}`,
+      noSignals,
+    );
     this.send({ type: "start", protocol: PROTOCOL, spec, args: packed }, blobs);
     const abort = (): void => this.settleReady.reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
@@ -122,6 +127,11 @@ class RemoteRank implements RankHandle {
       this.send({ type: "call", id, method, args: packed }, blobs);
       signals.follow();
     });
+  }
+
+  interrupt(reason: string): void {
+    this.options.hub?.clear();
+    this.send({ type: "interrupt", reason });
   }
 
   onHealth(listener: (event: HealthEvent) => void): void {
@@ -185,9 +195,9 @@ class RemoteRank implements RankHandle {
       case "metric":
         return this.request.metrics.add(message.name, message.value);
       case "exchange":
-        return this.options.hub?.bring(this.rank, message.round, unpack(message.value, blobs, noSignals), (all) => {
+        return this.options.hub?.bring(this.rank, message.turn, unpack(message.value, blobs, noSignals), (all) => {
           const { packed, blobs: bytes } = pack(all, `an exchange of ${this.request.name}`, noSignals);
-          this.send({ type: "exchange", round: message.round, values: packed }, bytes);
+          this.send({ type: "exchange", turn: message.turn, values: packed }, bytes);
         });
       case "pong":
       case "stopped":

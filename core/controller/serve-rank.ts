@@ -1,16 +1,17 @@
 import { VerlError } from "../errors/index.ts";
-import { importSource, loadPlugin, loadPlugins, type Logger } from "../registry/index.ts";
+import { importSource, loadPlugin, type Logger } from "../registry/index.ts";
+import type { WorkerPart } from "./class-with-init-args.ts";
+import { constructParts, methodsOf } from "./colocated.ts";
 import { packError, unpackError } from "./packed-error.ts";
 import { noSignals, pack, unpack, type SignalBridge } from "./payload.ts";
-import { peersOver, type Peers } from "./peers.ts";
+import { MeetingPeers, type Turn } from "./peers.ts";
 import type { ChannelMessage, RankChannel } from "./rank-channel.ts";
 import { PROTOCOL, type FromRank, type PackedError, type RankSpec, type ToRank } from "./rank-protocol.ts";
-import { registeredMethods } from "./register.ts";
 import type { Worker, WorkerClass } from "./worker.ts";
 
 export interface ServeOptions {
   /** How the ranks reach each other. Default: through the controller. */
-  readonly peers?: (spec: RankSpec) => Peers;
+  readonly peers?: (spec: RankSpec) => MeetingPeers;
 }
 
 /**
@@ -29,7 +30,8 @@ class RankServer {
   private name = "";
   private methods: ReadonlySet<string> = new Set();
   private readonly signals = new Map<number, AbortController>();
-  private readonly exchanges: ((values: unknown[]) => void)[] = [];
+  private readonly exchanges = new Map<string, (values: unknown[]) => void>();
+  private peers: MeetingPeers | undefined;
   private ended = false;
 
   constructor(
@@ -61,7 +63,10 @@ class RankServer {
       case "abort":
         return this.abort(message.signal, message.reason);
       case "exchange":
-        return this.exchanges.shift()?.(unpack(message.values, blobs, noSignals) as unknown[]);
+        return this.met(message.turn, unpack(message.values, blobs, noSignals) as unknown[]);
+      case "interrupt":
+        this.exchanges.clear();
+        return this.peers?.interrupt(message.reason);
       case "ping":
         return this.send({ type: "pong" });
       case "stop":
@@ -76,33 +81,37 @@ class RankServer {
     blobs: readonly Uint8Array[],
   ): Promise<void> {
     try {
-      if (protocol !== PROTOCOL) {
+      if ((protocol as number) !== PROTOCOL) {
         throw new VerlError(
           "VERL_CONTROLLER_PROTOCOL",
           `The controller speaks another version of the protocol than this rank, which speaks ${PROTOCOL}.`,
           { hint: "Install the same version of verl on every machine." },
         );
       }
-      await loadPlugins([]);
       for (const plugin of spec.plugins) await loadPlugin(plugin);
-      const workerClass = await importWorker(spec);
-      const { rank, worldSize, localRank, localWorldSize, env } = spec;
-      const worker = new workerClass(
+      const values = unpack(args, blobs, noSignals) as unknown[][];
+      const parts = await Promise.all(
+        spec.parts.map(async (part, index): Promise<WorkerPart> => {
+          return { role: part.role, workerClass: await importWorker(part), args: values[index]! };
+        }),
+      );
+      const { name, rank, worldSize, localRank, localWorldSize, env } = spec;
+      this.peers = this.options.peers?.(spec) ?? this.peersThroughController(spec);
+      this.worker = constructParts(
         {
           rank,
           worldSize,
           localRank,
           localWorldSize,
           env,
-          peers: this.options.peers?.(spec) ?? this.peersThroughController(spec),
+          peers: this.peers,
           log: this.logger(),
-          metrics: { add: (name, value) => this.send({ type: "metric", name, value }) },
+          metrics: { add: (metric, value) => this.send({ type: "metric", name: metric, value }) },
         },
-        ...(unpack(args, blobs, noSignals) as unknown[]),
+        parts,
       );
-      this.name = spec.name;
-      this.methods = new Set(registeredMethods(workerClass).keys());
-      this.worker = worker;
+      this.name = name;
+      this.methods = methodsOf(parts);
       this.send({ type: "ready" });
     } catch (error) {
       this.send({ type: "failed", error: packError(error) });
@@ -127,6 +136,7 @@ class RankServer {
       if (!this.worker || !this.methods.has(method)) {
         throw new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no registered method "${method}".`);
       }
+      this.peers?.resume();
       const values = unpack(args, blobs, bridge) as unknown[];
       const result = await (this.worker as unknown as Record<string, Method>)[method]!(...values);
       const { packed, blobs: bytes } = pack(result, `the result of ${this.name}.${method}`, noSignals);
@@ -142,13 +152,17 @@ class RankServer {
     this.signals.get(number)?.abort(unpackError(reason));
   }
 
-  private peersThroughController({ rank, worldSize, name }: RankSpec): Peers {
-    let round = 0;
-    return peersOver(rank, worldSize, (value) => {
+  private peersThroughController({ rank, worldSize, name }: RankSpec): MeetingPeers {
+    return new MeetingPeers(rank, worldSize, (turn, value) => {
       const { packed, blobs } = pack(value, `an exchange of ${name}`, noSignals);
-      this.send({ type: "exchange", round: round++, value: packed }, blobs);
-      return new Promise((resolve) => this.exchanges.push(resolve));
+      this.send({ type: "exchange", turn, value: packed }, blobs);
+      return new Promise((resolve) => this.exchanges.set(turnKey(turn), resolve));
     });
+  }
+
+  private met(turn: Turn, values: unknown[]): void {
+    this.exchanges.get(turnKey(turn))?.(values);
+    this.exchanges.delete(turnKey(turn));
   }
 
   private logger(): Logger {
@@ -187,7 +201,9 @@ class RankServer {
   }
 }
 
-async function importWorker({ worker: { module, name } }: RankSpec): Promise<WorkerClass> {
+const turnKey = ({ generation, round }: Turn): string => `${generation}/${round}`;
+
+async function importWorker({ module, name }: RankSpec["parts"][number]): Promise<WorkerClass> {
   const found = (await importSource(module))[name];
   if (typeof found === "function") return found as WorkerClass;
   throw new VerlError("VERL_WORKER_MODULE", `${module} exports no worker class "${name}".`, {

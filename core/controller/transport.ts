@@ -19,7 +19,7 @@ export interface SpawnRequest {
    * which it must not collide.
    */
   readonly env: Readonly<Record<string, string>>;
-  /** What a rank loads by `loadPlugin` after the built-ins, in this order: `file:` URLs and packages. */
+  /** What a rank loads by `loadPlugin`, in this order: packages and `file:` URLs; `verl/plugins` are the built-ins. */
   readonly plugins: readonly string[];
   /** Where the ranks' own log lines go. */
   readonly log: Logger;
@@ -47,6 +47,11 @@ export interface RankHandle {
    *   VERL_WORKER_PAYLOAD for what cannot cross.
    */
   call(method: string, args: readonly unknown[]): Promise<unknown>;
+  /**
+   * Another rank of the group has failed: exchanges of `Worker.peers` that this one is in, or begins before its next call, fail with
+   * the reason, in words that complete "…, but": `rank 1 failed: no such layer`.
+   */
+  interrupt(reason: string): void;
   /** Told of every change of the rank's health; of an earlier death at once. */
   onHealth(listener: (event: HealthEvent) => void): void;
   /** Lets the worker dispose itself, then ends its thread or process; one that does not end within seconds is killed. Again: nothing. */
@@ -69,6 +74,9 @@ export interface Transport {
   /** Ends what is left: ranks, processes, reservations. Called once, when the run ends, whatever ended it. */
   close(): Promise<void>;
 }
+
+/** Variables that every transport sets for its ranks. */
+export const TRANSPORT_ENV: readonly string[] = ["RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"];
 
 /** The environment that says where a rank stands; every transport sets it. */
 export function rankEnv({ rank, localRank, localWorldSize }: RankPlace, worldSize: number): Record<string, string> {

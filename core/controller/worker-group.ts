@@ -1,52 +1,93 @@
+import type { DataProto } from "../batch/data-proto.ts";
 import { isVerlError, VerlError } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
-import { createLogger, registries } from "../registry/index.ts";
-import type { DataProto } from "../batch/data-proto.ts";
-import type { DispatchTarget } from "./dispatch.ts";
-import { registeredMethods, type RegisterOptions } from "./register.ts";
-import { ClassWithInitArgs } from "./class-with-init-args.ts";
-import { HEALTH_LIMITS } from "./health.ts";
+import { createLogger, registries, type Logger, type MetricsSink } from "../registry/index.ts";
+import { ClassWithInitArgs, type DeferredWorker } from "./class-with-init-args.ts";
+import type { ColocatedWorkerClass, Roles } from "./colocated.ts";
+import { DataProtoFuture } from "./data-proto-future.ts";
+import type { DispatchFunctions, DispatchMode, DispatchTarget } from "./dispatch.ts";
+import { HEALTH_LIMITS, type HealthEvent, type HealthLimits } from "./health.ts";
 import { InlineTransport } from "./inline-transport.ts";
+import type { MethodOptions } from "./register.ts";
 import { ResourcePool } from "./resource-pool.ts";
-import type { RankHandle, Transport } from "./transport.ts";
-import type { Worker, WorkerClass } from "./worker.ts";
+import { TRANSPORT_ENV, type RankHandle, type Transport } from "./transport.ts";
+import type { MeshPlace, Worker, WorkerClass } from "./worker.ts";
 
 /** A batch comes back as one batch; anything else as a list with one item a rank that ran. */
-type Collected<R> = R extends DataProto ? DataProto : R[];
+type Collected<R> = R extends DataProto ? DataProtoFuture : Promise<R[]>;
+
+/** A batch may be given as the future that another group returned. */
+type Given<Args> = { [K in keyof Args]: Args[K] extends DataProto ? DataProto | DataProtoFuture : Args[K] };
 
 /** The group's side of a worker's async methods. Calls of a mode that reshapes its arguments or results otherwise go through `call`. */
 export type GroupMethods<W extends Worker> = {
   readonly [K in keyof W as W[K] extends (...args: never[]) => Promise<unknown> ? K : never]: W[K] extends (
     ...args: infer Args
   ) => Promise<infer R>
-    ? (...args: Args) => Promise<Collected<R>>
+    ? (...args: Given<Args>) => Collected<R>
     : never;
 };
 
 /** A worker group with the registered methods of its worker class. */
 export type GroupOf<W extends Worker> = WorkerGroup & GroupMethods<W>;
 
+/** One group a role, on the same ranks. */
+export type GroupsOf<R extends Roles> = {
+  readonly [K in keyof R]: R[K] extends DeferredWorker<infer W> ? GroupOf<W> : never;
+};
+
 export interface WorkerGroupOptions {
-  /** Default 1. */
+  /** Ranks, where no `pool` says it. Default 1. */
   worldSize?: number;
+  /** Places of the ranks. Default: `worldSize` on one machine. */
+  pool?: ResourcePool;
   /** Default: workers in this thread. */
   transport?: Transport;
   /** Name in error messages. Default: the class's name. */
   name?: string;
+  /** Environment of every rank. Default: none of its own. @throws VERL_WORKER_ENV for a variable that the transport sets. */
+  env?: Readonly<Record<string, string>>;
+  /** What ranks elsewhere load by `loadPlugin`. Default: nothing, not even the built-ins. */
+  plugins?: readonly string[];
+  /** Default: stderr. */
+  log?: Logger;
+  /** Where metrics of the ranks go. Default: nowhere. */
+  metrics?: MetricsSink;
+  health?: HealthLimits;
+  /** Gives the start up. */
+  signal?: AbortSignal;
+  /** Live objects for workers in this thread: `WorkerContext.local`. */
+  local?: unknown;
 }
+
+/** What groups on the same ranks share. */
+interface SharedRanks {
+  readonly handles: readonly RankHandle[];
+  /** End of the last blocking call: the ranks do one after the other, whatever group asks. */
+  tail: Promise<unknown>;
+  /** Groups that are not disposed. */
+  users: number;
+  /** The first rank that died. */
+  death: HealthEvent | undefined;
+}
+
+const NO_METRICS: MetricsSink = { add: () => undefined };
 
 /** Workers of one class that are called together: dispatch, execute on the ranks, collect. */
 export class WorkerGroup implements DispatchTarget {
   readonly worldSize: number;
-  /** End of the last blocking call. */
-  private tail: Promise<unknown> = Promise.resolve();
+  private readonly meshes = new Map<string, Promise<readonly MeshPlace[]>>();
+  private disposed = false;
 
   private constructor(
     readonly name: string,
-    private readonly workers: readonly RankHandle[],
-    private readonly methods: ReadonlyMap<string, Required<RegisterOptions>>,
+    private readonly shared: SharedRanks,
+    private readonly methods: ReadonlyMap<string, MethodOptions>,
+    /** What the ranks' own names of the methods begin with. */
+    private readonly prefix: string,
   ) {
-    this.worldSize = workers.length;
+    this.worldSize = shared.handles.length;
+    shared.users += 1;
     for (const method of methods.keys()) {
       if (method in this) {
         throw new VerlError(
@@ -64,28 +105,78 @@ export class WorkerGroup implements DispatchTarget {
     }
   }
 
-  /** Starts `worldSize` workers, each constructed with its context and `args`. */
-  static async create<W extends Worker, Args extends unknown[]>(
+  /** Starts one worker a rank, each constructed with its context and `args`. */
+  static create<W extends Worker, Args extends unknown[]>(
     workerClass: WorkerClass<W, Args>,
     args: Args,
     options: WorkerGroupOptions = {},
   ): Promise<GroupOf<W>> {
-    const { worldSize = 1, transport = new InlineTransport(), name = workerClass.name } = options;
-    const workers = await transport.spawn({
-      name,
-      worker: new ClassWithInitArgs(workerClass, ...args),
-      pool: new ResourcePool([worldSize], { name }),
-      env: {},
-      plugins: [],
-      log: createLogger(),
-      metrics: { add: () => undefined },
-      health: HEALTH_LIMITS,
-      signal: new AbortController().signal,
-    });
-    return new WorkerGroup(name, workers, registeredMethods(workerClass)) as GroupOf<W>;
+    return WorkerGroup.start(new ClassWithInitArgs(workerClass, ...args), options);
   }
 
-  /** Calls a registered method by name. */
+  /** Starts several workers a rank, which share its thread or process; `spawn` gives each role a group. */
+  static start<R extends Roles>(
+    worker: ColocatedWorkerClass<R>,
+    options?: WorkerGroupOptions,
+  ): Promise<ColocatedGroup<R>>;
+  /** Starts one worker a rank. */
+  static start<W extends Worker>(worker: DeferredWorker<W>, options?: WorkerGroupOptions): Promise<GroupOf<W>>;
+  static async start(worker: DeferredWorker, options: WorkerGroupOptions = {}): Promise<unknown> {
+    const { name = worker.className, transport = new InlineTransport(), env = {} } = options;
+    const taken = TRANSPORT_ENV.find((variable) => variable in env);
+    if (taken !== undefined) {
+      throw new VerlError("VERL_WORKER_ENV", `The environment of ${name} sets ${taken}, which the transport sets.`, {
+        hint: `Leave ${TRANSPORT_ENV.join(", ")} out.`,
+      });
+    }
+    const handles = await transport.spawn({
+      name,
+      worker,
+      pool: options.pool ?? new ResourcePool([options.worldSize ?? 1], { name }),
+      env,
+      plugins: options.plugins ?? [],
+      log: options.log ?? createLogger(),
+      metrics: options.metrics ?? NO_METRICS,
+      health: options.health ?? HEALTH_LIMITS,
+      signal: options.signal ?? new AbortController().signal,
+      local: options.local,
+    });
+    const shared: SharedRanks = { handles, tail: Promise.resolve(), users: 0, death: undefined };
+    const log = options.log ?? createLogger();
+    for (const handle of handles) handle.onHealth((event) => noteHealth(shared, name, event, log));
+    return new WorkerGroup(name, shared, worker.methods, "");
+  }
+
+  /** Where each rank runs, in rank order: `thread 7`. */
+  get workerNames(): readonly string[] {
+    return this.shared.handles.map(({ place }) => place);
+  }
+
+  /**
+   * A group for each role of colocated workers, with the methods' own names; all of them share the ranks, which end with the last.
+   * @param roles those wanted; default: all. @throws VERL_WORKER_METHOD_UNKNOWN for a role that the workers do not have
+   */
+  spawn(roles?: readonly string[]): Readonly<Record<string, WorkerGroup>> {
+    const known = [...new Set([...this.methods.keys()].map((name) => name.slice(0, name.indexOf("_"))))];
+    const wanted = roles ?? known;
+    const groups = wanted.map((role) => {
+      const prefix = `${role}_`;
+      const own = [...this.methods].filter(([name]) => name.startsWith(prefix));
+      if (own.length === 0) {
+        throw new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no colocated worker "${role}".`, {
+          hint: `A group of colocated workers has <role>_<method>. Methods: ${[...this.methods.keys()].join(", ")}.`,
+        });
+      }
+      const methods = new Map(own.map(([name, options]) => [name.slice(prefix.length), options] as const));
+      return [role, new WorkerGroup(`${this.name}.${role}`, this.shared, methods, this.prefix + prefix)] as const;
+    });
+    return Object.fromEntries(groups);
+  }
+
+  /**
+   * Calls a registered method by name. A method whose mode joins batches gives a `DataProtoFuture`, which is a promise and an
+   * argument for other groups at once.
+   */
   call(method: string, ...args: unknown[]): Promise<unknown> {
     const options = this.methods.get(method);
     if (!options) {
@@ -96,28 +187,121 @@ export class WorkerGroup implements DispatchTarget {
         }),
       );
     }
-    if (!options.blocking) return this.run(method, options, args);
-    const result = this.tail.then(() => this.run(method, options, args));
-    this.tail = result.catch(() => undefined);
+    const mode = modeOf(options.dispatchMode);
+    const result = this.inTurn(options.blocking, () => this.run(method, options, mode, args));
+    return mode.joinsBatches ? new DataProtoFuture(result as Promise<DataProto>) : result;
+  }
+
+  /** One promise a rank, at once: argument lists of `worldSize` elements give rank i its own, anything else goes to every rank. */
+  executeAllAsync(method: string, ...args: unknown[]): Promise<unknown>[] {
+    const lists = this.laidOut(args);
+    return this.shared.handles.map((_, rank) => this.execute(rank, method, lists[rank]!));
+  }
+
+  /** As `executeAllAsync`, and waits for all ranks. */
+  executeAllSync(method: string, ...args: unknown[]): Promise<unknown[]> {
+    const lists = this.laidOut(args);
+    const ranks = [...lists.keys()];
+    return this.executeOn(ranks, method, lists);
+  }
+
+  /** verl's name for `executeAllAsync`. */
+  executeAll(method: string, ...args: unknown[]): Promise<unknown>[] {
+    return this.executeAllAsync(method, ...args);
+  }
+
+  executeRankZeroAsync(method: string, ...args: unknown[]): Promise<unknown> {
+    return this.execute(0, method, args);
+  }
+
+  executeRankZeroSync(method: string, ...args: unknown[]): Promise<unknown> {
+    return this.executeOn([0], method, [args]).then(([result]) => result);
+  }
+
+  /** verl's name for `executeRankZeroAsync`. */
+  executeRankZero(method: string, ...args: unknown[]): Promise<unknown> {
+    return this.executeRankZeroAsync(method, ...args);
+  }
+
+  mesh(name: string): Promise<readonly MeshPlace[]> {
+    let places = this.meshes.get(name);
+    if (!places) {
+      const ranks = this.shared.handles.map((_, rank) => this.execute(rank, "queryMesh", [name]));
+      places = Promise.all(ranks) as Promise<MeshPlace[]>;
+      // Asked again after a failure: a worker may stand in the mesh by then.
+      places.catch(() => this.meshes.delete(name));
+      this.meshes.set(name, places);
+    }
+    return places;
+  }
+
+  /** Ends the ranks, unless other groups still use them. */
+  async dispose(): Promise<void> {
+    if (this.disposed) return;
+    this.disposed = true;
+    this.shared.users -= 1;
+    if (this.shared.users > 0) return;
+    await this.shared.tail;
+    await Promise.all(this.shared.handles.map((handle) => handle.dispose()));
+  }
+
+  private inTurn<T>(blocking: boolean, work: () => Promise<T>): Promise<T> {
+    if (!blocking) return work();
+    const result = this.shared.tail.then(work);
+    this.shared.tail = result.catch(() => undefined);
     return result;
   }
 
-  async dispose(): Promise<void> {
-    await this.tail;
-    await Promise.all(this.workers.map((worker) => worker.dispose()));
+  private async run(
+    method: string,
+    options: MethodOptions,
+    mode: DispatchFunctions,
+    given: readonly unknown[],
+  ): Promise<unknown> {
+    const args = options.materializeFutures ? await materialize(given) : given;
+    const lists = await mode.dispatch(this, args);
+    const ranks = registries.execute.resolve(options.executeMode).ranks(lists.length);
+    const outputs = await this.executeOn(ranks, method, lists);
+    return mode.collect(this, outputs, args);
   }
 
-  private async run(method: string, options: Required<RegisterOptions>, args: readonly unknown[]): Promise<unknown> {
-    const mode = registries.dispatch.resolve(options.dispatchMode);
-    const lists = mode.dispatch(this, args);
-    const ranks = options.executeMode === "RANK_ZERO" ? lists.slice(0, 1) : lists;
-    // Every rank is waited for, so that none still runs when the caller hears of a failure.
-    const settled = await Promise.allSettled(ranks.map((list, rank) => this.workers[rank]!.call(method, list)));
-    const outputs = settled.map((outcome, rank): unknown => {
-      if (outcome.status === "fulfilled") return outcome.value;
-      throw this.failure(method, rank, outcome.reason);
-    });
-    return mode.collect(this, outputs, args);
+  private laidOut(args: readonly unknown[]): readonly (readonly unknown[])[] {
+    const { worldSize } = this;
+    const own =
+      args.length > 0 && args.every((arg): arg is unknown[] => Array.isArray(arg) && arg.length === worldSize);
+    return Array.from({ length: worldSize }, (_, rank) => (own ? args.map((arg) => arg[rank]) : args));
+  }
+
+  /**
+   * Every rank is waited for, so that none still runs when the caller hears of a failure; ranks that wait for the failed one are told
+   * not to. Only a death is not waited for.
+   */
+  private async executeOn(
+    ranks: readonly number[],
+    method: string,
+    lists: readonly (readonly unknown[])[],
+  ): Promise<unknown[]> {
+    const failures: unknown[] = [];
+    const calls = ranks.map((rank) =>
+      this.execute(rank, method, lists[rank]!).catch((error: unknown) => {
+        if (failures.push(error) === 1 && this.worldSize > 1) {
+          const reason = error instanceof Error ? error.message : String(error);
+          for (const handle of this.shared.handles) handle.interrupt(`rank ${rank} failed: ${reason}`);
+        }
+        if (this.shared.death) throw error;
+      }),
+    );
+    const outputs = await Promise.all(calls);
+    if (failures.length > 0) throw failures[0];
+    return outputs;
+  }
+
+  private async execute(rank: number, method: string, args: readonly unknown[]): Promise<unknown> {
+    try {
+      return await this.shared.handles[rank]!.call(this.prefix + method, await materialize(args));
+    } catch (error) {
+      throw this.failure(method, rank, error);
+    }
   }
 
   /** Errors that already explain themselves, and aborts, pass as they are. */
@@ -126,6 +310,34 @@ export class WorkerGroup implements DispatchTarget {
     const text = reason instanceof Error ? reason.message : String(reason);
     return new VerlError("VERL_WORKER_FAILED", `Rank ${rank} of ${this.name} failed in ${method}: ${text}`, {
       cause: reason,
+      details: { rank, method, place: this.shared.handles[rank]!.place },
     });
+  }
+}
+
+/** A group of colocated workers, which gives each role a group of its own. */
+export type ColocatedGroup<R extends Roles> = Omit<WorkerGroup, "spawn"> & {
+  spawn<const K extends keyof R>(roles?: readonly K[]): Pick<GroupsOf<R>, K>;
+};
+
+function modeOf(given: MethodOptions["dispatchMode"]): DispatchFunctions & Pick<DispatchMode, "joinsBatches"> {
+  return typeof given === "string" ? registries.dispatch.resolve(given) : given;
+}
+
+/** The arguments with the batches in place of their futures. */
+function materialize(args: readonly unknown[]): Promise<readonly unknown[]> | readonly unknown[] {
+  if (!args.some((arg) => arg instanceof DataProtoFuture)) return args;
+  return Promise.all(args.map((arg) => (arg instanceof DataProtoFuture ? arg.get() : arg)));
+}
+
+function noteHealth(shared: SharedRanks, name: string, event: HealthEvent, log: Logger): void {
+  const sentence = `Rank ${event.rank} of ${name} ${event.reason}.`;
+  if (event.state === "back") log.info(sentence);
+  else if (event.state === "silent") log.warn(sentence);
+  else if (!shared.death) {
+    shared.death = event;
+    log.warn(sentence);
+    // The others may wait for it.
+    for (const handle of shared.handles) handle.interrupt(`rank ${event.rank} ${event.reason}`);
   }
 }

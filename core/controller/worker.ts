@@ -1,3 +1,4 @@
+import type { DataProto } from "../batch/data-proto.ts";
 import type { Logger } from "../registry/logger.ts";
 import type { MetricsSink } from "../registry/metrics-sink.ts";
 import { VerlError } from "../errors/index.ts";
@@ -21,14 +22,17 @@ export interface WorkerContext {
   log?: Logger;
   /** Takes numbers of the call under way for the controller's step. Default: they are dropped. */
   metrics?: MetricsSink;
+  /** The other workers of this rank, by role, where several share it; those that come later in the list are not there yet. */
+  colleagues?: ReadonlyMap<string, Worker>;
   /** Live objects of the controller's own thread; undefined for workers elsewhere, which make their own. */
   local?: unknown;
 }
 
 /** A worker's place in one device mesh: which share of a batch it computes, and whether its result is collected. */
-interface MeshPlace {
-  dpRank: number;
-  isCollect: boolean;
+export interface MeshPlace {
+  /** Number of the share, from 0. */
+  readonly dpRank: number;
+  readonly isCollect: boolean;
 }
 
 const nothing = (): void => undefined;
@@ -48,6 +52,8 @@ export abstract class Worker {
   readonly localWorldSize: number;
   readonly env: Readonly<Record<string, string>>;
   readonly peers: Peers;
+  /** The other workers of this rank, by role, where several share it (verl's fused workers). */
+  protected readonly colleagues: ReadonlyMap<string, Worker>;
   protected readonly logger: Logger;
   protected readonly metrics: MetricsSink;
   private readonly meshes = new Map<string, MeshPlace>();
@@ -60,6 +66,7 @@ export abstract class Worker {
     this.localWorldSize = context.localWorldSize ?? worldSize;
     this.env = context.env ?? {};
     this.peers = context.peers ?? alone;
+    this.colleagues = context.colleagues ?? new Map<string, Worker>();
     this.logger = context.log ?? silentLog;
     this.metrics = context.metrics ?? { add: nothing };
   }
@@ -87,6 +94,21 @@ export abstract class Worker {
     throw new VerlError("VERL_WORKER_MESH", `Rank ${this.rank} does not stand in a mesh "${mesh}".`, {
       hint: `Call registerDispatchCollectInfo("${mesh}", dpRank, isCollect) in the worker. Known: ${[...this.meshes.keys()].join(", ") || "none"}.`,
     });
+  }
+
+  /** Runs a function on each rank with this worker and the rank's share of the batches: verl's `execute_with_func_generator`. */
+  @register({ dispatchMode: "DP_COMPUTE_PROTO_WITH_FUNC" })
+  async executeWithFunc(
+    work: (worker: this, ...args: unknown[]) => Promise<DataProto>,
+    ...args: unknown[]
+  ): Promise<DataProto> {
+    return work(this, ...args);
+  }
+
+  /** Runs a function on the first rank alone: verl's `execute_func_rank_zero`. */
+  @register({ dispatchMode: "ONE_TO_ALL", executeMode: "RANK_ZERO" })
+  async executeFuncRankZero<T>(work: (worker: this, ...args: unknown[]) => Promise<T>, ...args: unknown[]): Promise<T> {
+    return work(this, ...args);
   }
 }
 

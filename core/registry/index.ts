@@ -21,6 +21,7 @@ export {
   registerDataset,
   registerDispatch,
   registerEngine,
+  registerExecute,
   registerKlPenalty,
   registerLossAgg,
   registerPolicyLoss,

@@ -54,6 +54,7 @@ export const KINDS = {
     selectedBy: "actor_rollout_ref.rollout.agent.default_agent_loop",
   },
   dispatch: { title: "dispatch mode", members: ["dispatch", "collect"] },
+  execute: { title: "execute mode", members: ["ranks"] },
   transport: { title: "transport of worker calls", members: ["create"], selectedBy: "controller.transport" },
   engine: { title: "training engine", members: ["create"], selectedBy: "actor_rollout_ref.actor.strategy" },
   rollout: {
@@ -64,7 +65,12 @@ export const KINDS = {
   },
   tracker: { title: "tracker", members: ["create"], selectedBy: "trainer.logger" },
   dataset: { title: "dataset", members: ["create"], selectedBy: "data.dataset" },
-  sampler: { title: "sampler", members: ["create"], selectedBy: "data.sampler.name" },
+  sampler: {
+    title: "sampler",
+    members: ["create"],
+    selectedBy: "data.sampler.name",
+    optionsAt: "data.sampler.kwargs",
+  },
   tensor_backend: { title: "tensor backend", members: ["unavailable", "activate"], selectedBy: "tensor_backend" },
 } as const satisfies Record<string, KindInfo>;
 

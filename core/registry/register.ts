@@ -30,6 +30,8 @@ export const registerKlPenalty = registerFor("kl_penalty");
 export const registerRewardScore = registerFor("reward_score");
 /** Registers a dispatch mode. */
 export const registerDispatch = registerFor("dispatch");
+/** Registers an execute mode. */
+export const registerExecute = registerFor("execute");
 /** Registers a transport of worker calls. */
 export const registerTransport = registerFor("transport");
 /** Registers a training engine. */

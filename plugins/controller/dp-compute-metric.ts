@@ -1,5 +1,4 @@
-import type { DispatchMode } from "verl";
-import { shardBatches } from "./shard-batches.ts";
+import { shareArguments, type DispatchMode } from "verl";
 
 export const dpComputeMetric: DispatchMode = {
   description:
@@ -7,6 +6,6 @@ export const dpComputeMetric: DispatchMode = {
   departures: [
     "verl removes as many results as there were padding rows; here every rank's result comes back, and ranks leave padding rows out.",
   ],
-  dispatch: shardBatches,
+  dispatch: (target, args) => shareArguments(target, args, target.worldSize),
   collect: (_target, outputs) => outputs,
 };

@@ -1,13 +1,19 @@
-import type { MessagePort } from "node:worker_threads";
 import type { ChannelMessage, RankChannel } from "../rank-channel.ts";
+
+/** What a `MessagePort` and a thread have in common. */
+export interface ThreadPort {
+  postMessage(message: unknown, transfer: readonly ArrayBuffer[]): void;
+  on(event: string, listener: (value: unknown) => void): unknown;
+  close(): void;
+}
 
 /** A channel between two threads: heads are cloned, blobs are moved. */
 export class PortChannel implements RankChannel {
   private closeListener: ((reason: string) => void) | undefined;
   private closed: string | undefined;
 
-  constructor(private readonly port: Pick<MessagePort, "postMessage" | "on" | "close">) {
-    port.on("messageerror", (error) => this.close(`received a message that cannot be read: ${error.message}`));
+  constructor(private readonly port: ThreadPort) {
+    port.on("messageerror", (error) => this.close(`received a message that cannot be read: ${String(error)}`));
     port.on("close", () => this.lost("closed its channel"));
   }
 
@@ -17,7 +23,7 @@ export class PortChannel implements RankChannel {
   }
 
   onMessage(listener: (message: ChannelMessage) => void): void {
-    this.port.on("message", listener);
+    this.port.on("message", (message) => listener(message as ChannelMessage));
   }
 
   onClose(listener: (reason: string) => void): void {

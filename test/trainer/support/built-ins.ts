@@ -1,10 +1,11 @@
 import { registries, type Provided } from "../../../core/registry/index.ts";
 import { agentLoops } from "../../../plugins/agent-loop/index.ts";
-import { dispatchModes, transports } from "../../../plugins/controller/index.ts";
+import { dispatchModes, executeModes, transports } from "../../../plugins/controller/index.ts";
 import { datasets } from "../../../plugins/dataset/index.ts";
 import { engines } from "../../../plugins/engine/index.ts";
 import { rewardManagers } from "../../../plugins/reward-manager/index.ts";
 import { rollouts } from "../../../plugins/rollout/index.ts";
+import { samplers } from "../../../plugins/sampler/index.ts";
 import { tensorBackends } from "../../../plugins/tensor-backend/index.ts";
 import { trackers } from "../../../plugins/tracker/index.ts";
 import { centred, k1, policyGradient, tokenMean } from "./algorithms.ts";
@@ -16,8 +17,10 @@ export function registerBuiltIns(): void {
     ...dispatchModes,
     ...datasets,
     ...engines,
+    ...executeModes,
     ...rewardManagers,
     ...rollouts,
+    ...samplers,
     ...tensorBackends,
     ...trackers,
     ...transports,

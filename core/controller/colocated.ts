@@ -1,0 +1,97 @@
+import { VerlError } from "../errors/index.ts";
+import type { DeferredWorker, WorkerPart } from "./class-with-init-args.ts";
+import { registeredMethods, type MethodOptions } from "./register.ts";
+import { Worker, type WorkerClass, type WorkerContext } from "./worker.ts";
+
+/** Worker classes by role: a `ClassWithInitArgs` each. */
+export type Roles = Readonly<Record<string, DeferredWorker>>;
+
+const ROLE = /^[A-Za-z][A-Za-z0-9_]*$/;
+
+/**
+ * Several workers that share a rank's thread or process: each rank constructs one of each. Its group has every registered method as
+ * `<role>_<method>`; `spawn` gives each role a group of its own, with the methods' own names. In a rank the workers find each other by
+ * role in `colleagues`.
+ */
+export class ColocatedWorkerClass<R extends Roles = Roles> implements DeferredWorker {
+  readonly parts: readonly WorkerPart[];
+  readonly methods: ReadonlyMap<string, MethodOptions>;
+
+  /** @throws VERL_WORKER_METHOD_TAKEN when two roles come to the same name. */
+  constructor(readonly roles: R) {
+    const entries = Object.entries(roles);
+    const odd = entries.find(([role]) => !ROLE.test(role));
+    if (odd || entries.length === 0) {
+      throw new VerlError("VERL_CONTROLLER_POOL", `"${odd?.[0] ?? ""}" cannot be the role of a colocated worker.`, {
+        hint: "A role is a letter, then letters, digits and _; there is at least one.",
+      });
+    }
+    this.parts = entries.flatMap(([role, worker]) => worker.parts.map((part) => ({ ...part, role })));
+    const methods = new Map<string, MethodOptions>();
+    for (const { role, workerClass } of this.parts) {
+      for (const [method, options] of registeredMethods(workerClass)) {
+        const name = `${role}_${method}`;
+        if (methods.has(name)) {
+          throw new VerlError("VERL_WORKER_METHOD_TAKEN", `Two colocated workers come to a method "${name}".`, {
+            hint: "Choose roles that do not begin alike.",
+          });
+        }
+        methods.set(name, options);
+      }
+    }
+    this.methods = methods;
+  }
+
+  get className(): string {
+    return `[${this.parts.map(({ role }) => role).join(", ")}]`;
+  }
+
+  construct(context: WorkerContext): Worker {
+    return constructParts(context, this.parts);
+  }
+}
+
+/** Workers under one roof: verl's `create_colocated_worker_cls`. */
+export function createColocatedWorkerClass<const R extends Roles>(roles: R): ColocatedWorkerClass<R> {
+  return new ColocatedWorkerClass(roles);
+}
+
+/** The worker that a rank runs: the only part, or all of them as one. */
+export function constructParts(context: WorkerContext, parts: readonly WorkerPart[]): Worker {
+  const construct = ({ workerClass, args }: WorkerPart, own: WorkerContext): Worker =>
+    new (workerClass as unknown as WorkerClass)(own, ...args);
+  const [only] = parts;
+  if (parts.length === 1 && only!.role === "") return construct(only!, context);
+  const colleagues = new Map<string, Worker>();
+  for (const part of parts) colleagues.set(part.role, construct(part, { ...context, colleagues }));
+  return new ColocatedWorkers(context, colleagues);
+}
+
+/** The methods that a worker of these parts lets itself be called by. */
+export function methodsOf(parts: readonly WorkerPart[]): Set<string> {
+  return new Set(
+    parts.flatMap(({ role, workerClass }) =>
+      [...registeredMethods(workerClass).keys()].map((method) => (role === "" ? method : `${role}_${method}`)),
+    ),
+  );
+}
+
+/** Passes `<role>_<method>` on to the worker of that role. */
+class ColocatedWorkers extends Worker {
+  constructor(
+    context: WorkerContext,
+    private readonly members: ReadonlyMap<string, Worker>,
+  ) {
+    super(context);
+    for (const [role, worker] of members) {
+      const own = worker as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+      for (const method of registeredMethods(worker.constructor).keys()) {
+        Object.defineProperty(this, `${role}_${method}`, { value: (...args: unknown[]) => own[method]!(...args) });
+      }
+    }
+  }
+
+  override async dispose(): Promise<void> {
+    for (const worker of [...this.members.values()].reverse()) await worker.dispose();
+  }
+}

@@ -1,0 +1,51 @@
+import { DataProto } from "../batch/data-proto.ts";
+
+/** Gives its batch when it is asked, and the same one each time. */
+type Lazy = () => Promise<DataProto>;
+
+/**
+ * A batch that a worker group is still at. It is a promise of the batch, and can be handed to another group's method as it is. `chunk`
+ * and `concat` wait for nothing: they say what is to be done with the batches once they are there.
+ */
+export class DataProtoFuture implements Promise<DataProto> {
+  readonly [Symbol.toStringTag] = "DataProtoFuture";
+  private readonly lazy: Lazy;
+
+  /** @param source the batch, or what makes it when it is first asked for. */
+  constructor(source: PromiseLike<DataProto> | Lazy) {
+    let made: Promise<DataProto> | undefined;
+    this.lazy = typeof source === "function" ? () => (made ??= source()) : () => (made ??= Promise.resolve(source));
+  }
+
+  /** The batches in order, as one. */
+  static concat(futures: readonly PromiseLike<DataProto>[]): DataProtoFuture {
+    return new DataProtoFuture(async () => DataProto.concat(await Promise.all(futures)));
+  }
+
+  /** `count` parts in order, as `DataProto.chunk` cuts them. */
+  chunk(count: number): DataProtoFuture[] {
+    let parts: Promise<DataProto[]> | undefined;
+    const cut = (): Promise<DataProto[]> => (parts ??= this.get().then((batch) => batch.chunk(count)));
+    return Array.from({ length: count }, (_, index) => new DataProtoFuture(async () => (await cut())[index]!));
+  }
+
+  /** Waits for the batch. */
+  get(): Promise<DataProto> {
+    return this.lazy();
+  }
+
+  then<T = DataProto, E = never>(
+    onFulfilled?: ((batch: DataProto) => T | PromiseLike<T>) | null,
+    onRejected?: ((reason: unknown) => E | PromiseLike<E>) | null,
+  ): Promise<T | E> {
+    return this.get().then(onFulfilled, onRejected);
+  }
+
+  catch<E = never>(onRejected?: ((reason: unknown) => E | PromiseLike<E>) | null): Promise<DataProto | E> {
+    return this.get().catch(onRejected);
+  }
+
+  finally(onFinally?: (() => void) | null): Promise<DataProto> {
+    return this.get().finally(onFinally);
+  }
+}

@@ -1,0 +1,24 @@
+import { parentPort, workerData, type MessagePort } from "node:worker_threads";
+import { serveRank } from "../serve-rank.ts";
+import { PortChannel } from "./port-channel.ts";
+import { SharedPeers } from "./shared-peers.ts";
+
+/*
+ * Entry of a rank's thread. It has an environment of its own, so what it sets is seen by nobody else.
+ */
+
+export interface ThreadData {
+  /** A port to each other rank, by rank; null for itself. */
+  readonly ports: readonly (MessagePort | null)[];
+}
+
+const { ports } = workerData as ThreadData;
+
+await serveRank(new PortChannel(parentPort!), {
+  peers: (spec) => {
+    Object.assign(process.env, spec.env);
+    return new SharedPeers(spec.rank, spec.worldSize, ports);
+  },
+});
+// What the worker left open must not keep the thread.
+process.exit();

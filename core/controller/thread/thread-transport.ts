@@ -1,0 +1,90 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { MessageChannel, Worker as Thread, type MessagePort } from "node:worker_threads";
+import { thisMachine } from "../inline-transport.ts";
+import type { NodeResources } from "../node-resources.ts";
+import { startRank } from "../remote-rank.ts";
+import type { RankPlace } from "../resource-pool.ts";
+import type { RankHandle, SpawnRequest, Transport } from "../transport.ts";
+import { PortChannel, type ThreadPort } from "./port-channel.ts";
+import type { ThreadData } from "./thread-rank.ts";
+
+/** Each rank in a thread of this process: batches are moved, and large sums between ranks are made in shared memory. */
+export class ThreadTransport implements Transport {
+  private readonly threads = new Set<Thread>();
+
+  resources(): Promise<readonly NodeResources[]> {
+    return Promise.resolve([thisMachine()]);
+  }
+
+  async spawn(request: SpawnRequest): Promise<readonly RankHandle[]> {
+    const { places } = request.pool;
+    const meshes = portMesh(places.length);
+    const starts = places.map((place, rank) => this.start(request, place, meshes[rank]!));
+    const settled = await Promise.allSettled(starts);
+    const failed = settled.find((start) => start.status === "rejected");
+    const handles = settled.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
+    if (!failed) return handles;
+    await Promise.all(handles.map((handle) => handle.dispose()));
+    throw failed.reason;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.threads].map((thread) => thread.terminate()));
+  }
+
+  private start(request: SpawnRequest, place: RankPlace, ports: readonly (MessagePort | null)[]): Promise<RankHandle> {
+    const workerData: ThreadData = { ports };
+    const thread = new Thread(threadEntry(), {
+      name: `${request.name}:${place.rank}`,
+      env: { ...process.env },
+      workerData,
+      transferList: ports.filter((port) => port !== null),
+    });
+    this.threads.add(thread);
+    const channel = new PortChannel(portOf(thread));
+    let fault: string | undefined;
+    thread.on("error", (error) => (fault = `was ended by an error that nobody caught: ${error.message}`));
+    thread.on("exit", (code) => {
+      this.threads.delete(thread);
+      channel.lost(fault ?? (code === 0 ? "ended itself" : `exited with code ${code}`));
+    });
+    return startRank(request, place, {
+      where: `thread ${thread.threadId}`,
+      channel,
+      kill: async () => void (await thread.terminate()),
+    });
+  }
+}
+
+/** A thread as a port; it closes when the thread ends. */
+function portOf(thread: Thread): ThreadPort {
+  return {
+    postMessage: (message, transfer) => thread.postMessage(message, transfer),
+    on: (event, listener) => thread.on(event, listener),
+    close: () => undefined,
+  };
+}
+
+/** A port between any two ranks: `meshes[i][j]` is rank i's to rank j. */
+function portMesh(worldSize: number): (MessagePort | null)[][] {
+  const meshes = Array.from({ length: worldSize }, () => new Array<MessagePort | null>(worldSize).fill(null));
+  for (let low = 0; low < worldSize; low++) {
+    for (let high = low + 1; high < worldSize; high++) {
+      const { port1, port2 } = new MessageChannel();
+      meshes[low]![high] = port1;
+      meshes[high]![low] = port2;
+    }
+  }
+  return meshes;
+}
+
+/** What a thread runs: its own entry of the build, above the chunks, or the source, which needs a loader. */
+function threadEntry(): URL {
+  const at = (path: string): URL => new URL(path, import.meta.url);
+  const built = ["./thread-rank.js", "../thread-rank.js"].map(at).find((url) => existsSync(fileURLToPath(url)));
+  if (built !== undefined) return built;
+  const tsconfig = JSON.stringify(fileURLToPath(at("../../../tsconfig.json")));
+  const boot = `import { register } from "${import.meta.resolve("tsx/esm/api")}"; register({ tsconfig: ${tsconfig} }); await import("${at("./thread-rank.ts").href}");`;
+  return new URL(`data:text/javascript,${encodeURIComponent(boot)}`);
+}
