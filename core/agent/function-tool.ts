@@ -54,7 +54,7 @@ export function functionTool<const S extends JSONSchema7 | Readonly<Record<strin
 }: FunctionToolOptions<S>): Injectable<Tool> {
   const schema: ToolSchema = {
     type: "function",
-    function: { name, description, parameters: parameters as JSONSchema7 },
+    function: { name, description, parameters: parameters },
   };
   return class extends Tool {
     override readonly schema = schema;

@@ -3,7 +3,8 @@ import { VerlError } from "../errors/verl-error.ts";
 import type { Logger } from "../registry/logger.ts";
 import type { RunContainer } from "../registry/run-container.ts";
 import { mapField, readEntriesFile, textField, type FileEntry } from "./entries-file.ts";
-import { Tool, TOOL_SCHEMA, ToolServer, type ToolSchema } from "./tool.ts";
+import type { Tool } from "./tool.ts";
+import { TOOL_SCHEMA, ToolServer, type ToolSchema } from "./tool.ts";
 
 /** A tool as a run offers it. */
 export interface OfferedTool {

@@ -31,7 +31,7 @@ export class Calculator extends Tool {
   }
 
   execute(_instance: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult> {
-    const expression = String(args[this.argument] as string | number | bigint);
+    const expression = String(args[this.argument]);
     return Promise.resolve({ content: formatNumber(evaluate(expression)) });
   }
 }

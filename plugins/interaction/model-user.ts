@@ -1,0 +1,89 @@
+import {
+  inject,
+  Interaction,
+  OPTIONS,
+  VerlError,
+  type ChatMessage,
+  type InteractionContext,
+  type InteractionTurn,
+} from "verl";
+import { postJson } from "../tool/http-json.ts";
+
+export interface ModelUserOptions {
+  base_url: string;
+  model: string;
+  api_key_env: string;
+  instructions: string;
+  stop_text: string;
+  temperature: number;
+  max_tokens: number;
+  max_turns: number;
+}
+
+/**
+ * A user played by a model behind an OpenAI-compatible address. The row's `interaction_kwargs.instructions` tell it who it is and what it
+ * wants; it ends the conversation by its stop text.
+ */
+export class ModelUser extends Interaction {
+  private readonly samples = new Map<string, { instructions: string; turns: number }>();
+
+  constructor(@inject(OPTIONS) private readonly options: ModelUserOptions) {
+    super();
+  }
+
+  override start({ instructions }: Readonly<Record<string, unknown>>): Promise<string> {
+    const instance = globalThis.crypto.randomUUID();
+    const own = typeof instructions === "string" ? `\n\n${instructions}` : "";
+    this.samples.set(instance, { instructions: `${this.options.instructions}${own}`, turns: 0 });
+    return Promise.resolve(instance);
+  }
+
+  async respond(
+    instance: string,
+    messages: readonly ChatMessage[],
+    { signal }: InteractionContext,
+  ): Promise<InteractionTurn> {
+    const { base_url, model, stop_text, temperature, max_tokens, max_turns } = this.options;
+    const sample = this.samples.get(instance)!;
+    sample.turns += 1;
+    const request = {
+      model,
+      temperature,
+      max_tokens,
+      messages: [{ role: "system", content: sample.instructions }, ...messages.flatMap(seenByUser)],
+    };
+    const url = `${base_url.replace(/\/+$/, "")}/chat/completions`;
+    const answer = (await postJson(url, request, { signal, headers: this.authorization() })) as {
+      choices?: { message?: { content?: string | null } }[];
+    };
+    const content = answer.choices?.[0]?.message?.content;
+    if (typeof content !== "string") throw new Error(`the model "${model}" gave no answer`);
+    return { terminate: content.includes(stop_text) || sample.turns >= max_turns, content, score: 0 };
+  }
+
+  override finalize(instance: string): Promise<void> {
+    this.samples.delete(instance);
+    return Promise.resolve();
+  }
+
+  private authorization(): Record<string, string> {
+    const { api_key_env: name } = this.options;
+    if (name === "") return {};
+    const key = process.env[name];
+    if (key !== undefined && key !== "") return { authorization: `Bearer ${key}` };
+    throw new VerlError(
+      "VERL_AGENT_INTERACTION",
+      `The environment has no ${name}, which the simulated user's model needs.`,
+      {
+        hint: "Set it, or name another variable by `api_key_env`; an empty name sends no key.",
+      },
+    );
+  }
+}
+
+/** The conversation from the other side: what the assistant says is said to the user, and tools are not seen. */
+function seenByUser({ role, content }: ChatMessage): { role: string; content: string }[] {
+  const text = typeof content === "string" ? content : "";
+  if (role === "assistant") return text === "" ? [] : [{ role: "user", content: text }];
+  return role === "user" ? [{ role: "assistant", content: text }] : [];
+}
