@@ -17,6 +17,8 @@ export function decodeColumn(field: Field, data: Data, maxLength: number): unkno
 
 function decodeDense(field: Field, type: DataType, data: Data, maxLength: number): unknown[] {
   const { length } = data;
+  // Writers may leave out the buffers of a column without rows.
+  if (length === 0) return [];
   const stored = field.metadata.get(STORED_AS);
   if (DataType.isNull(type)) return new Array<unknown>(length).fill(null);
   if (DataType.isBool(type)) {
@@ -43,7 +45,7 @@ function decodeDense(field: Field, type: DataType, data: Data, maxLength: number
   if (DataType.isList(type) || DataType.isLargeList(type)) {
     const items = data.children[0] as Data;
     const ends = readOffsets(field, data, items.length);
-    const typed = items.nullCount === 0 && stored !== "list" && typedName(items.values) === stored;
+    const typed = items.nullCount === 0 && stored !== undefined && typedName(items.values) === stored;
     const all = typed
       ? (items.values as Float32Array).subarray(0, items.length)
       : decodeColumn(type.children[0] as Field, items, maxLength);
@@ -70,8 +72,6 @@ function decodeDense(field: Field, type: DataType, data: Data, maxLength: number
 /** Starts and ends of rows; they never go back, so all rows together are no larger than what they cut. */
 function readOffsets(field: Field, data: Data, end: number): number[] {
   const ends = Array.from(data.valueOffsets as Iterable<number | bigint>, Number).slice(0, data.length + 1);
-  // Arrow allows a column of no rows to leave its offsets out.
-  if (data.length === 0) return [0];
   const ordered = ends.every((offset, i) => offset >= (ends[i - 1] ?? 0) && offset <= end);
   if (ends.length <= data.length || !ordered) throw unreadable(field, "has offsets that are out of order");
   return ends;

@@ -1,5 +1,6 @@
 import { RecordBatchReader, type Data, type RecordBatch, type Schema } from "apache-arrow";
 import { isVerlError, VerlError } from "../errors/verl-error.ts";
+import { verifiedArrow } from "./arrow-verify.ts";
 import { META_INFO, ROWS, tensorOf } from "./arrow-format.ts";
 import { decodeColumn } from "./arrow-decode.ts";
 import type { MetaInfo } from "./meta-info.ts";
@@ -16,7 +17,7 @@ export interface ArrowParts {
 /** The record batches of an Arrow IPC stream or file. What the headers claim of the contents is checked before it is used. */
 export function readArrow(bytes: Uint8Array): ArrowParts[] {
   try {
-    const reader = RecordBatchReader.from(aligned(bytes)).open();
+    const reader = RecordBatchReader.from(verifiedArrow(aligned(bytes))).open();
     // Reading to the end closes the reader, which forgets its schema.
     const schema = reader.schema as Schema | undefined;
     if (!schema) throw corrupt("there is no schema");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { MessageReader, tableFromArrays, tableFromIPC, tableToIPC } from "apache-arrow";
+import { MessageReader, Table, tableFromArrays, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DataProto, NdArray } from "../../core/batch/index.ts";
 import { isVerlError } from "../../core/errors/verl-error.ts";
 
@@ -85,6 +85,16 @@ describe("Arrow bytes", () => {
     const read = DataProto.fromArrow(tableToIPC(plain.slice(0, 2).concat(plain.slice(2)), format));
     expect([...read.tensor("ids", "int32").data]).toEqual([1, 2, 3]);
     expect(read.column("half")).toEqual([0.5, 1, 2]);
+  });
+
+  it("of other writers may hold structs in lists, and no rows", () => {
+    const values = [
+      { a: 1, b: [{ c: 2 }, { c: 3 }] },
+      { a: 4, b: [] },
+    ];
+    const table = new Table({ st: vectorFromArray(values) });
+    expect(DataProto.fromArrow(tableToIPC(table)).column("st")).toEqual(values);
+    expect(DataProto.fromArrow(tableToIPC(table.slice(0, 0))).length).toBe(0);
   });
 
   it("refuse what has no place in them, naming column and row", () => {
