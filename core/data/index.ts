@@ -1,6 +1,7 @@
 export { ChatTemplate } from "./chat-template.ts";
 export { collatePrompts, type CollateOptions } from "./collate.ts";
 export { asMessages, asObject, asString, readTools, requireColumn, wrongType, type RowOrigin } from "./columns.ts";
+export { loadCustomClass, requireMethods, type CustomClass, type LoadedClass } from "./custom-class.ts";
 export * from "./dataset.ts";
 export { DataLoader, type DataLoaderOptions, type LoadedBatch, type LoaderState } from "./loader.ts";
 export { collateSft, type CollateSftOptions } from "./collate-sft.ts";
@@ -14,5 +15,7 @@ export { readParquet } from "./parquet/read-parquet.ts";
 export { writeParquet } from "./parquet/write-parquet.ts";
 export type { ParquetSchema, ParquetType, Row } from "./parquet/parquet-type.ts";
 export { readRows } from "./read-rows.ts";
-export type { ChatMessage, ChatTemplateOptions, Tokenizer } from "./tokenizer.ts";
+export { encodePrompt, type Prompt } from "./prompts/measure-chunk.ts";
+export { measureHere, measurePrompts, type MeasureOptions } from "./prompts/measure-prompts.ts";
+export type { ChatMessage, ChatTemplateOptions, Tokenizer, TokenizerSource } from "./tokenizer.ts";
 export { truncateIds } from "./truncate.ts";

@@ -5,7 +5,7 @@ import { Tokenizer as PackageTokenizer } from "@huggingface/tokenizers";
 import { VerlError } from "../errors/verl-error.ts";
 import { ChatTemplate } from "./chat-template.ts";
 import { expandPath } from "./expand-path.ts";
-import type { ChatMessage, ChatTemplateOptions, Tokenizer } from "./tokenizer.ts";
+import type { ChatMessage, ChatTemplateOptions, Tokenizer, TokenizerSource } from "./tokenizer.ts";
 
 export interface LoadTokenizerOptions {
   /** Replaces the folder's chat template (`actor_rollout_ref.model.custom_chat_template`). */
@@ -52,6 +52,7 @@ export async function loadTokenizer(path: string, options: LoadTokenizerOptions 
     config,
     configFile,
     await findTemplate(folder, config, options.chatTemplate ?? undefined),
+    { folder, chatTemplate: options.chatTemplate },
   );
 }
 
@@ -68,6 +69,7 @@ class FolderTokenizer implements Tokenizer {
     config: TokenizerConfig,
     private readonly configFile: string,
     template: { source: string; file: string } | undefined,
+    readonly source: TokenizerSource,
   ) {
     let highest = -1;
     for (const id of hub.get_vocab().values()) highest = Math.max(highest, id);

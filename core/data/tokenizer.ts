@@ -12,6 +12,13 @@ export interface ChatTemplateOptions {
   [variable: string]: unknown;
 }
 
+/** From where another thread loads the same tokenizer. */
+export interface TokenizerSource {
+  folder: string;
+  /** Replaces the folder's template. */
+  chatTemplate?: string | null;
+}
+
 /** A tokenizer with its chat template, loaded from a model folder (`tokenizer.json`, `tokenizer_config.json`). */
 export interface Tokenizer {
   readonly vocabSize: number;
@@ -19,6 +26,8 @@ export interface Tokenizer {
   readonly eosTokenId: number;
   /** The chat template's source, if the folder has one. */
   readonly chatTemplate: string | undefined;
+  /** Absent where it exists in this process alone. */
+  readonly source?: TokenizerSource;
   encode(text: string, options?: { addSpecialTokens?: boolean }): Int32Array;
   decode(ids: ArrayLike<number>, options?: { skipSpecialTokens?: boolean }): string;
   renderChat(messages: readonly ChatMessage[], options?: ChatTemplateOptions): string;

@@ -143,6 +143,10 @@ export const ERROR_CODES = {
     blame: "user",
     when: "A column of a dataset file holds a value of another type than the run reads.",
   },
+  VERL_DATA_CUSTOM_CLASS: {
+    blame: "user",
+    when: "A file that the config names for a dataset, a sampler or a generator does not load, or has no such class.",
+  },
   VERL_DATA_EMPTY: {
     blame: "user",
     when: "A dataset has no rows, or none is left after filtering, or fewer than one batch.",

@@ -38,6 +38,15 @@ export interface RunContainer {
    * @throws VERL_REGISTRY_KEY_UNKNOWN, VERL_OPTIONS_INVALID, VERL_INJECT_UNRESOLVED, VERL_INJECT_FAILED
    */
   create<K extends Kind>(kind: K, key: string, options?: CreateOptions): InstanceOf<K>;
+  /**
+   * The same for a class that no registry holds: one that a config names by its file.
+   * @param name its name in messages and in the checkpoint. @param source where it comes from.
+   */
+  createClass<K extends Kind>(
+    kind: K,
+    given: { name: string; source: string; create: ClassEntry<InstanceOf<K>>["create"] },
+    options?: Pick<CreateOptions, "values"> & { options?: Readonly<Record<string, unknown>> },
+  ): InstanceOf<K>;
   /** Binds more values for what is created from now on, for example `{ [ROLLOUT]: engine }` once it exists. */
   bind(values: TokenValues): void;
   /** States of the instances that have one, by `kind/key`, a second of the same key as `kind/key#2`. */
@@ -59,15 +68,29 @@ export function createRunContainer(values: TokenValues = {}): RunContainer {
     stateful.set(name, instance);
     if (Object.hasOwn(restored, name)) instance.loadState(restored[name]);
   };
+  const make = (registration: Made, own: TokenValues): object => {
+    const scope = childContainer(container);
+    bind(scope, own);
+    const instance = construct(scope, registration);
+    remember(registration.kind, registration.key, instance);
+    return instance;
+  };
   return {
     create<K extends Kind>(kind: K, key: string, { options, locate, values: own = {} }: CreateOptions = {}) {
       const resolved = resolveOptions(kind, key, options, locate);
       const registration = registries[kind].find(key) as Registration<ClassEntry<object>>;
-      const scope = childContainer(container);
-      bind(scope, { ...own, [OPTIONS]: resolved });
-      const instance = construct(scope, registration);
-      remember(kind, registration.key, instance);
-      return instance as InstanceOf<K>;
+      return make(registration, { ...own, [OPTIONS]: resolved }) as InstanceOf<K>;
+    },
+    createClass<K extends Kind>(
+      kind: K,
+      { name, source, create }: { name: string; source: string; create: ClassEntry<InstanceOf<K>>["create"] },
+      {
+        options = {},
+        values: own = {},
+      }: Pick<CreateOptions, "values"> & { options?: Readonly<Record<string, unknown>> } = {},
+    ) {
+      const entry = { description: name, create } as unknown as ClassEntry<object>;
+      return make({ kind, key: name, entry, source }, { ...own, [OPTIONS]: options }) as InstanceOf<K>;
     },
     bind: (more) => bind(container, more),
     saveStates: () => Object.fromEntries([...stateful].map(([name, instance]) => [name, instance.saveState()])),
@@ -86,7 +109,9 @@ function bind(container: DependencyContainer, values: TokenValues): void {
   for (const token of Object.getOwnPropertySymbols(values)) container.register(token, { useValue: values[token] });
 }
 
-function construct(container: DependencyContainer, registration: Registration<ClassEntry<object>>): object {
+type Made = Pick<Registration<ClassEntry<object>>, "kind" | "key" | "entry" | "source">;
+
+function construct(container: DependencyContainer, registration: Made): object {
   const { kind, key, entry, source } = registration;
   const whose = `the ${kindInfo(kind).title} "${key}" of ${source}`;
   const blame = { location: { plugin: source }, details: { kind, key } };

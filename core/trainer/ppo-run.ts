@@ -7,8 +7,8 @@ import { batchPlan } from "../config/batch-plan.ts";
 import type { PpoConfig } from "../config/index.ts";
 import { usesCritic } from "../config/uses-critic.ts";
 import { WorkerGroup, type GroupOf } from "../controller/worker-group.ts";
-import { DATASET_SOURCE, type Dataset, type DatasetSource } from "../data/dataset.ts";
-import { DataLoader } from "../data/loader.ts";
+import type { Dataset } from "../data/dataset.ts";
+import type { DataLoader } from "../data/loader.ts";
 import { loadTokenizer } from "../data/load-tokenizer.ts";
 import type { Tokenizer } from "../data/tokenizer.ts";
 import {
@@ -28,6 +28,7 @@ import { activateBackend, backendWish } from "../tensor/backend.ts";
 import { createRng, type Rng } from "../tensor/rng.ts";
 import { actorLossParts } from "./actor-loss-parts.ts";
 import { StepMetrics } from "./metrics/step-metrics.ts";
+import { openData } from "./open-data.ts";
 import { checkColumns, checkRun } from "./ppo-checks.ts";
 import { checkFields, usesReference } from "./ppo-fields.ts";
 import { BYPASS_LOSS, withBypassLoss } from "./rollout-correction.ts";
@@ -120,11 +121,11 @@ async function prepare(given: PpoConfig, options: TrainerOptions, ended: AbortCo
   container.bind({ [AGENT_PARTS]: agents });
   ended.signal.addEventListener("abort", () => void agents.close(), { once: true });
   const tools = await agents.promptTools(data.tool_config_path);
-  const load = (files: readonly string[], maxSamples: number): Promise<Dataset> =>
-    loadDataset(container, data.dataset, { files, maxSamples, shuffle: data.shuffle, tools });
-  const train = await load(data.train_files, data.train_max_samples);
-  const validation = data.val_files.length > 0 ? await load(data.val_files, data.val_max_samples) : undefined;
-  const loader = createLoader(container, config, train.length);
+  const { train, validation, loader } = await openData(container, config, {
+    directory: options.directory ?? process.cwd(),
+    tools,
+    progress: (work) => console.work(work),
+  });
   const columns = Object.keys(train.row(0));
   checkColumns(config, columns);
   checkFields(config, columns);
@@ -175,17 +176,4 @@ async function prepare(given: PpoConfig, options: TrainerOptions, ended: AbortCo
     stop: options.signal ?? new AbortController().signal,
     ended,
   };
-}
-
-async function loadDataset(container: RunContainer, key: string, source: DatasetSource): Promise<Dataset> {
-  const dataset = container.create("dataset", key, { values: { [DATASET_SOURCE]: source } });
-  await dataset.load();
-  return dataset;
-}
-
-function createLoader(container: RunContainer, { data, trainer, algorithm }: PpoConfig, length: number): DataLoader {
-  const key = data.sampler.name ?? (data.shuffle ? "random" : "sequential");
-  const sampler = container.create("sampler", key, { values: { [RNG]: createRng(data.seed ?? trainer.seed) } });
-  const generated = algorithm.filter_groups.enable ? data.gen_batch_size : null;
-  return new DataLoader({ length, batchSize: generated ?? data.train_batch_size, sampler });
 }

@@ -83,6 +83,7 @@ export class PpoTrainer {
     this.run.metrics.step = metrics;
     const batch = await metrics.timer("step")(() => this.train(step, metrics));
     this.addStepMetrics(batch, metrics);
+    await this.tellData(batch, step);
   }
 
   /** One step in verl's order; each phase is timed as `timing_s/<phase>`. */
@@ -132,6 +133,15 @@ export class PpoTrainer {
     return batch;
   }
 
+  /** A curriculum orders the prompts to come, and a dataset may add rows, by what came of the step. */
+  private async tellData(batch: DataProto, step: number): Promise<void> {
+    const { loader, train } = this.run;
+    loader.update(batch);
+    if (train.onBatchEnd === undefined) return;
+    await train.onBatchEnd(batch, step);
+    loader.grow(train.length);
+  }
+
   /** Fields that rewards and agent loops bring are known with the first batch. */
   private checkFields(batch: DataProto): void {
     if (!this.fieldsChecked) checkBatchFields(this.run.config, batch);
@@ -176,8 +186,10 @@ export class PpoTrainer {
     await policy.loadState(engines["actor"]!);
     if (critic && engines["critic"]) await critic.loadState(engines["critic"]);
     else if (critic) console.logger.warn("The checkpoint has no critic: this run's starts from its model.");
-    loader.loadState(position as LoaderState);
     container.loadStates(checkpoint.parts.plugins);
+    // Rows that were added while training are back now.
+    loader.grow(this.run.train.length);
+    loader.loadState(position as LoaderState);
     if (klInReward) {
       klInReward.control = createKlController(config.algorithm.kl_ctrl, (extra as PpoExtra).klCoefficient);
     }

@@ -18,12 +18,9 @@ export async function answerValidation(
   signal: AbortSignal,
 ): Promise<Scored> {
   const { validation, config, policy } = run;
-  const all = collate(
-    run,
-    validation!,
-    Int32Array.from({ length: validation!.length }, (_, row) => row),
-    "validation",
-  );
+  const rows = Int32Array.from({ length: validation!.length }, (_, row) => row);
+  const order = config.data.validation_shuffle ? run.rng.stream(`data/validation/${step}`).shuffle(rows) : rows;
+  const all = collate(run, validation!, order, "validation");
   const answers: DataProto[] = [];
   for (const prompts of all.split(config.data.val_batch_size ?? all.length)) {
     const repeated = prompts.repeat(config.actor_rollout_ref.rollout.val_kwargs.n);

@@ -25,6 +25,18 @@ export class RunConsole {
     else this.stream.write(`${line}\n`);
   }
 
+  /** Shows how far a work before the first step is. @returns call it with the parts done, and of how many. */
+  work(name: string): (done: number, total: number) => void {
+    return (done, total) => {
+      if (this.progress === undefined) {
+        this.progress = new Progress({ total, stream: this.stream });
+        this.progress.phase(name);
+      }
+      this.progress.advance(done);
+      if (done >= total) this.end();
+    };
+  }
+
   /** Shows progress from now on. @param start steps done before. */
   begin(total: number, start: number): void {
     this.progress = new Progress({ total, start, stream: this.stream });

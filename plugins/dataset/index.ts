@@ -1,7 +1,6 @@
 import { provide } from "verl";
-import { RandomSampler } from "./random-sampler.ts";
+import { DynamicDataset } from "./dynamic.ts";
 import { RlhfDataset } from "./rlhf.ts";
-import { SequentialSampler } from "./sequential-sampler.ts";
 
 export const datasets = [
   provide("dataset", "rlhf", {
@@ -14,10 +13,12 @@ export const datasets = [
     ],
     create: RlhfDataset,
   }),
-  provide("sampler", "sequential", { description: "Rows in file order.", create: SequentialSampler }),
-  provide("sampler", "random", {
-    description: "A new random order each epoch, settled by the seed and the epoch's number.",
-    departures: ["The order is drawn anew from (seed, epoch), not by a generator whose state must be saved."],
-    create: RandomSampler,
+  provide("dataset", "dynamic", {
+    description: "As `rlhf`, and after each step the rows that a generator of the user's (`data.datagen`) makes.",
+    departures: [
+      "Generated rows are saved with the checkpoint and come back with it; verl's are lost.",
+      "Validation data is not added to.",
+    ],
+    create: DynamicDataset,
   }),
 ];

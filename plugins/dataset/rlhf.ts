@@ -4,9 +4,12 @@ import {
   asString,
   CONFIG,
   DATASET_SOURCE,
+  encodePrompt,
   inject,
   isVerlError,
   LOGGER,
+  measureHere,
+  measurePrompts,
   needsGroundTruth,
   readRows,
   readTools,
@@ -21,16 +24,28 @@ import {
   type DatasetRow,
   type DatasetSource,
   type Logger,
+  type MeasureOptions,
   type PpoConfig,
   type Rng,
   type Row,
   type RowOrigin,
   type Tokenizer,
 } from "verl";
+import { checkGroundTruths } from "./ground-truths.ts";
+import { limitRows, weighRows, weightsOf } from "./pick-rows.ts";
 
 interface Prompt {
   row: DatasetRow;
-  ids: Int32Array;
+  messages: ChatMessage[];
+  tools: readonly Record<string, unknown>[];
+  /** Tokens; 0 until it is measured. */
+  length: number;
+  origin: RowOrigin;
+}
+
+/** A row as it was read. */
+export interface SourceRow {
+  row: Row;
   origin: RowOrigin;
 }
 
@@ -44,8 +59,10 @@ export interface RlhfConfig {
 /**
  * Prompts from parquet or JSON Lines in verl's columns: `data_source`, `prompt` (chat messages), `ability`,
  * `reward_model { style, ground_truth }`, `extra_info`, and any others, which stay with the row. A `tools` column (schemas, as a list
- * or as JSON text), or else the run's tools, go to the chat template. All prompts are tokenised while loading, so that a prompt too long ends the run before
- * it starts.
+ * or as JSON text), or else the run's tools, go to the chat template. All prompts are measured while loading, so that a prompt too
+ * long ends the run before it starts; their tokens are made when they are asked for.
+ *
+ * A class that extends this one reads rows from elsewhere by `readSource`.
  */
 export class RlhfDataset implements Dataset {
   private readonly data: DataConfig;
@@ -53,33 +70,33 @@ export class RlhfDataset implements Dataset {
   private counters: Record<string, number> = {};
 
   constructor(
-    @inject(CONFIG) private readonly config: RlhfConfig,
-    @inject(DATASET_SOURCE) private readonly source: DatasetSource,
-    @inject(TOKENIZER) private readonly tokenizer: Tokenizer,
-    @inject(RNG) private readonly rng: Rng,
-    @inject(LOGGER) private readonly log: Logger,
+    @inject(CONFIG) protected readonly config: RlhfConfig,
+    @inject(DATASET_SOURCE) protected readonly source: DatasetSource,
+    @inject(TOKENIZER) protected readonly tokenizer: Tokenizer,
+    @inject(RNG) protected readonly rng: Rng,
+    @inject(LOGGER) protected readonly log: Logger,
   ) {
     this.data = config.data;
   }
 
   async load(): Promise<void> {
-    const rows: { row: Row; origin: RowOrigin }[] = [];
-    for (const file of this.source.files) {
-      const read = await readRows(file);
-      requireColumn(read, this.data.prompt_key, file, "data.prompt_key");
-      requireColumn(read, this.data.reward_fn_key, file, "data.reward_fn_key");
-      read.forEach((row, index) => rows.push({ row, origin: { file, row: index } }));
-    }
-    const picked = this.pick(rows);
+    const picked = limitRows(await this.readSource(), this.source, this.rng);
     if (picked.length === 0) {
       throw new VerlError("VERL_DATA_EMPTY", "The dataset has no rows.", {
         location: { file: this.source.files.join(", ") || undefined, path: "data.train_files" },
         hint: "Check data.train_files and data.val_files, and data.train_max_samples and data.val_max_samples.",
       });
     }
-    const prompts = picked.map(({ row, origin }, index) => this.readPrompt(row, origin, index));
-    this.checkGroundTruths(prompts);
-    this.prompts = this.data.filter_overlong_prompts ? this.dropOverlong(prompts) : this.cutOverlong(prompts);
+    const prompts = picked.map((one, index) => this.readPrompt(one, index));
+    checkGroundTruths(prompts, needsGroundTruth(this.config), this.log);
+    const lengths = await measurePrompts(this.tokenizer, prompts, {
+      ...this.measuring(prompts),
+      workers: this.data.filter_overlong_prompts_workers,
+      onProgress: this.source.progress?.("measuring prompts"),
+    });
+    setLengths(prompts, lengths);
+    if (this.data.filter_overlong_prompts) this.prompts = this.dropOverlong(prompts);
+    else this.prompts = this.checkOverlong(prompts);
     this.counters["data/rows"] = this.prompts.length;
   }
 
@@ -92,11 +109,41 @@ export class RlhfDataset implements Dataset {
   }
 
   promptIds(index: number): Int32Array {
-    return this.at(index).ids;
+    const { truncation, max_prompt_length: limit } = this.data;
+    const ids = encodePrompt(this.tokenizer, this.at(index), this.data.apply_chat_template_kwargs);
+    return truncation === "error" ? ids : truncateIds(ids, limit, truncation);
   }
 
   row(index: number): DatasetRow {
     return this.at(index).row;
+  }
+
+  /** All rows of the files, as often as their weights say. */
+  protected async readSource(): Promise<SourceRow[]> {
+    const weights = weightsOf(this.source);
+    const rows: SourceRow[][] = [];
+    for (const [index, file] of this.source.files.entries()) {
+      const read = await readRows(file);
+      requireColumn(read, this.data.prompt_key, file, "data.prompt_key");
+      requireColumn(read, this.data.reward_fn_key, file, "data.reward_fn_key");
+      const placed = read.map((row, place): SourceRow => ({ row, origin: { file, row: place } }));
+      rows.push(weighRows(placed, weights[index]!, this.rng, index));
+    }
+    return rows.flat();
+  }
+
+  /**
+   * Adds rows to those that were loaded; prompts too long are left out, whatever `data.filter_overlong_prompts` says. @returns how
+   * many were added.
+   */
+  protected addRows(rows: readonly SourceRow[]): number {
+    const prompts = rows.map((one, index) => this.readPrompt(one, this.prompts.length + index));
+    checkGroundTruths(prompts, needsGroundTruth(this.config), this.log);
+    setLengths(prompts, measureHere(this.tokenizer, prompts, this.measuring(prompts)));
+    const kept = prompts.filter(({ length }) => length <= this.data.max_prompt_length);
+    this.prompts.push(...kept);
+    this.counters["data/rows"] = this.prompts.length;
+    return kept.length;
   }
 
   private at(index: number): Prompt {
@@ -105,17 +152,7 @@ export class RlhfDataset implements Dataset {
     return prompt;
   }
 
-  /** At most `maxSamples` rows: random ones in file order, or the first. */
-  private pick<T>(rows: T[]): T[] {
-    const { maxSamples, shuffle } = this.source;
-    if (maxSamples < 0 || maxSamples >= rows.length) return rows;
-    if (!shuffle) return rows.slice(0, maxSamples);
-    const order = Int32Array.from(rows, (_, index) => index);
-    const picked = this.rng.stream("data/max_samples").shuffle(order).slice(0, maxSamples).sort();
-    return Array.from(picked, (index) => rows[index]!);
-  }
-
-  private readPrompt(row: Row, origin: RowOrigin, index: number): Prompt {
+  private readPrompt({ row, origin }: SourceRow, index: number): Prompt {
     const { prompt_key, reward_fn_key } = this.data;
     const messages = asMessages(row[prompt_key], prompt_key, origin);
     const extraInfo = asObject(row.extra_info, "extra_info", origin);
@@ -128,80 +165,28 @@ export class RlhfDataset implements Dataset {
         extra_info: extraInfo,
         index: typeof extraInfo.index === "number" || typeof extraInfo.index === "string" ? extraInfo.index : index,
       },
-      ids: this.tokenise(messages, this.toolsOf(row, origin), origin),
+      messages,
+      tools: this.toolsOf(row, origin),
+      length: 0,
       origin,
     };
   }
 
-  private toolsOf(row: Row, origin: RowOrigin): Record<string, unknown>[] {
+  private toolsOf(row: Row, origin: RowOrigin): readonly Record<string, unknown>[] {
     const own = row.tools ?? undefined;
     return own === undefined ? (this.source.tools?.(row) ?? []) : readTools(own, "tools", origin);
   }
 
-  /** No row is scored against nothing unnoticed: all rows of a data source have a ground truth, or none, where that may be. */
-  private checkGroundTruths(prompts: readonly Prompt[]): void {
-    const needed = needsGroundTruth(this.config);
-    const has = ({ row }: Prompt): boolean => (row.reward_model?.ground_truth ?? null) !== null;
-    const withTruth = new Set(prompts.filter(has).map(({ row }) => row.data_source));
-    const without = prompts.filter((prompt) => !has(prompt));
-    const hole = without.find(({ row }) => needed || withTruth.has(row.data_source));
-    if (hole !== undefined) {
-      const { row, file } = hole.origin;
-      throw new VerlError(
-        "VERL_DATA_GROUND_TRUTH",
-        `Row ${row} has no \`reward_model.ground_truth\`; ${without.length} of ${prompts.length} rows lack it.`,
-        {
-          location: { file },
-          hint: needed
-            ? "Registered score functions compare answers with it: add the column `reward_model` with the field `ground_truth`, or score by a function of your own (custom_reward_function.path)."
-            : `Other rows of data_source "${hole.row.data_source}" have one: give every row of it a ground truth, or none.`,
-          details: { row, without: without.length },
-        },
-      );
-    }
-    for (const source of new Set(without.map(({ row }) => row.data_source))) {
-      this.log.warnOnce(
-        `ground_truth/${source}`,
-        `No row of data_source "${source}" has \`reward_model.ground_truth\`: the score function gets undefined for it.`,
-      );
-    }
-  }
-
-  private tokenise(messages: readonly ChatMessage[], tools: Record<string, unknown>[], origin: RowOrigin): Int32Array {
-    const ids = this.encode(messages, tools, origin);
-    if (ids.length > 0) return ids;
-    throw new VerlError(
-      "VERL_DATA_PROMPT_EMPTY",
-      `The chat template makes no token of the prompt of row ${origin.row}.`,
-      {
-        location: { file: origin.file },
-        hint: "Give the row some content, or mend the chat template; an answer has to start from at least one token.",
-        details: { row: origin.row },
-      },
-    );
-  }
-
-  private encode(messages: readonly ChatMessage[], tools: Record<string, unknown>[], origin: RowOrigin): Int32Array {
-    try {
-      return this.tokenizer.encodeChat(messages, {
-        ...this.data.apply_chat_template_kwargs,
-        tools,
-        addGenerationPrompt: true,
-      });
-    } catch (cause) {
-      if (!isVerlError(cause)) throw cause;
-      throw new VerlError(cause.code, `${cause.message} It was row ${origin.row} of the dataset.`, {
-        hint: cause.hint,
-        location: { file: origin.file },
-        cause,
-        details: { ...cause.details, row: origin.row },
-      });
-    }
+  private measuring(prompts: readonly Prompt[]): MeasureOptions {
+    return {
+      variables: this.data.apply_chat_template_kwargs,
+      fault: (at, error) => withRow(error, prompts[at]!.origin),
+    };
   }
 
   private dropOverlong(prompts: Prompt[]): Prompt[] {
     const limit = this.data.max_prompt_length;
-    const kept = prompts.filter((prompt) => prompt.ids.length <= limit);
+    const kept = prompts.filter((prompt) => prompt.length <= limit);
     const dropped = prompts.length - kept.length;
     this.counters["data/overlong_dropped"] = dropped;
     const longest = longestOf(prompts);
@@ -223,9 +208,10 @@ export class RlhfDataset implements Dataset {
     return kept;
   }
 
-  private cutOverlong(prompts: Prompt[]): Prompt[] {
+  /** Says which prompts will be cut. @throws VerlError VERL_DATA_PROMPT_TOO_LONG where none may be. */
+  private checkOverlong(prompts: Prompt[]): Prompt[] {
     const { max_prompt_length: limit, truncation } = this.data;
-    const long = prompts.filter((prompt) => prompt.ids.length > limit);
+    const long = prompts.filter((prompt) => prompt.length > limit);
     this.counters["data/prompts_truncated"] = long.length;
     const [first] = long;
     if (first === undefined) return prompts;
@@ -233,22 +219,45 @@ export class RlhfDataset implements Dataset {
       const { row, file } = first.origin;
       throw new VerlError(
         "VERL_DATA_PROMPT_TOO_LONG",
-        `The prompt of row ${row} has ${first.ids.length} tokens > ${limit} allowed; ${long.length} of ${prompts.length} prompts are too long.`,
+        `The prompt of row ${row} has ${first.length} tokens > ${limit} allowed; ${long.length} of ${prompts.length} prompts are too long.`,
         {
           location: { file, path: "data.max_prompt_length" },
           hint: `Set data.filter_overlong_prompts=true, data.truncation=left|right|middle, or data.max_prompt_length=${longestOf(prompts)}.`,
-          details: { row, tokens: first.ids.length, limit },
+          details: { row, tokens: first.length, limit },
         },
       );
     }
     this.log.warn(
       `Cut ${long.length} of ${prompts.length} prompts to data.max_prompt_length=${limit} tokens (truncation: ${truncation}).`,
     );
-    for (const prompt of long) prompt.ids = truncateIds(prompt.ids, limit, truncation);
     return prompts;
   }
 }
 
+/** @throws VerlError VERL_DATA_PROMPT_EMPTY for a prompt without a token. */
+function setLengths(prompts: readonly Prompt[], lengths: Int32Array): void {
+  prompts.forEach((prompt, index) => (prompt.length = lengths[index]!));
+  const empty = prompts.find(({ length }) => length === 0);
+  if (empty === undefined) return;
+  const { file, row } = empty.origin;
+  throw new VerlError("VERL_DATA_PROMPT_EMPTY", `The chat template makes no token of the prompt of row ${row}.`, {
+    location: { file },
+    hint: "Give the row some content, or mend the chat template; an answer has to start from at least one token.",
+    details: { row },
+  });
+}
+
+/** The error of a prompt, with the row that it belongs to. */
+function withRow(error: Error, { file, row }: RowOrigin): Error {
+  if (!isVerlError(error)) return error;
+  return new VerlError(error.code, `${error.message} It was row ${row} of the dataset.`, {
+    hint: error.hint,
+    location: { file },
+    cause: error,
+    details: { ...error.details, row },
+  });
+}
+
 function longestOf(prompts: readonly Prompt[]): number {
-  return prompts.reduce((longest, prompt) => Math.max(longest, prompt.ids.length), 0);
+  return prompts.reduce((longest, prompt) => Math.max(longest, prompt.length), 0);
 }

@@ -5,11 +5,12 @@ import { loadTokenizer } from "../../core/data/load-tokenizer.ts";
 import { definePlugin } from "../../core/registry/define-plugin.ts";
 import { registerPlugin } from "../../core/registry/load-plugin.ts";
 import { createRunContainer } from "../../core/registry/run-container.ts";
-import { CONFIG, LOGGER, RNG, TOKENIZER } from "../../core/registry/tokens.ts";
+import { CONFIG, LOGGER, METRICS, RNG, TOKENIZER } from "../../core/registry/tokens.ts";
 import { loadScoreFunctions, SCORE_FUNCTIONS } from "../../core/reward/score-functions.ts";
 import { createRng } from "../../core/tensor/rng.ts";
 import { agentLoops } from "../../plugins/agent-loop/index.ts";
 import { datasets } from "../../plugins/dataset/index.ts";
+import { samplers } from "../../plugins/sampler/index.ts";
 import { rewardManagers } from "../../plugins/reward-manager/index.ts";
 import { errorOf, folderWith, recordingLogger, SORT_MODEL } from "./helpers.ts";
 
@@ -18,7 +19,7 @@ registerPlugin(
     name: "test-data-built-ins",
     version: "0.0.0",
     verl: "^0.1",
-    provides: [...datasets, ...rewardManagers, ...agentLoops],
+    provides: [...datasets, ...samplers, ...rewardManagers, ...agentLoops],
   }),
 );
 
@@ -41,6 +42,7 @@ describe("the built-ins of data, reward and agent loops", () => {
       [TOKENIZER]: await loadTokenizer(SORT_MODEL),
       [RNG]: createRng(0),
       [LOGGER]: recordingLogger(),
+      [METRICS]: { add: () => undefined },
       [SCORE_FUNCTIONS]: await loadScoreFunctions({ path: null, name: "compute_score", reward_kwargs: {} }, "."),
     });
     const file = join(

@@ -2,8 +2,8 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { DataLoader, type LoaderState } from "../../core/data/loader.ts";
 import { createRng } from "../../core/tensor/rng.ts";
-import { RandomSampler } from "../../plugins/dataset/random-sampler.ts";
-import { SequentialSampler } from "../../plugins/dataset/sequential-sampler.ts";
+import { RandomSampler } from "../../plugins/sampler/random.ts";
+import { SequentialSampler } from "../../plugins/sampler/sequential.ts";
 import { errorOf } from "./helpers.ts";
 
 const shapes = fc

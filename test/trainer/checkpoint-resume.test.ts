@@ -6,7 +6,7 @@ import { DataLoader, type LoaderState } from "../../core/data/loader.ts";
 import { createRng } from "../../core/tensor/rng.ts";
 import { CheckpointManager } from "../../core/trainer/checkpoint/checkpoint-manager.ts";
 import { fitLoop } from "../../core/trainer/fit-loop.ts";
-import { RandomSampler } from "../../plugins/dataset/random-sampler.ts";
+import { RandomSampler } from "../../plugins/sampler/random.ts";
 
 let dir: string;
 beforeEach(async () => {

@@ -125,6 +125,21 @@ export function texts(
   };
 }
 
+/** A list of numbers, or null. */
+export function numbersOrNull(description: string, bounds: Bounds & Notes = {}): Field<readonly number[] | null> {
+  const { "x-departure": departure, ...itemBounds } = bounds;
+  const items: FieldSchema = { type: "number", ...itemBounds };
+  return {
+    schema: {
+      type: ["array", "null"],
+      items,
+      description,
+      default: null,
+      ...(departure === undefined ? {} : { "x-departure": departure }),
+    },
+  };
+}
+
 /** A fixed number of numbers. */
 export function pair(
   description: string,

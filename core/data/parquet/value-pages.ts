@@ -1,6 +1,6 @@
 import type { ColumnMetaData, Encoding, PageHeader, ParquetParsers, SchemaTree } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
-import { convert, convertWithDictionary, DEFAULT_PARSERS } from "hyparquet/src/convert.js";
+import { convertWithDictionary, DEFAULT_PARSERS, type convert } from "hyparquet/src/convert.js";
 import { decompressPage, readDataPage } from "hyparquet/src/datapage.js";
 import { readRleBitPackedHybrid } from "hyparquet/src/encoding.js";
 import { getMaxDefinitionLevel, getMaxRepetitionLevel } from "hyparquet/src/schema.js";

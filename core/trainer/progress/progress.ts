@@ -98,6 +98,15 @@ export class Progress {
     if (!this.#live && step >= this.#state.total) this.#plain();
   }
 
+  /** So many parts of a work without steps are done; the time left follows from all of them. */
+  advance(done: number): void {
+    const elapsed = (this.#now() - this.#stepStart) / 1000;
+    const left = this.#state.total - done;
+    Object.assign(this.#state, { step: done, etaSeconds: done > 0 ? (elapsed / done) * left : undefined });
+    this.#refresh();
+    if (!this.#live && left <= 0) this.#plain();
+  }
+
   /** Shows numbers that came outside a step, such as those of the first validation. */
   show(metrics: Readonly<Record<string, number>>): void {
     this.#state.headlines = new Map([...this.#state.headlines, ...headlines(metrics)]);
