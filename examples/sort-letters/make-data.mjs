@@ -9,8 +9,8 @@ const LETTERS = [..."abcdefghijklmnopqrstuvwxyz"];
 const LENGTH = 5;
 const HELD_OUT = 256;
 const DEMONSTRATIONS = 100;
-/** Demonstrations that hold a pair of neighbours in the alphabet, for each pair. */
-const SHOWN = 4;
+/** Problems that each demonstration is chosen from. */
+const CHOICES = 16;
 /** 150 steps of 128 prompts, each new. */
 const PROMPTS = 150 * 128;
 
@@ -46,28 +46,25 @@ export function drawProblems(seed) {
 }
 
 /**
- * Demonstrations that show each pair of neighbouring letters (`ij`) a few times. A hundred drawn blindly leave about one pair out, and
- * a policy that was never shown an order rarely tries it: it stays wrong on the one prompt in thirty that holds the pair.
+ * Demonstrations that show every letter, and every pair of near ones (`ij`, `ik`, `il`), about equally often: each is the one of a few problems
+ * that shows most of what was shown least. A hundred drawn blindly leave pairs out, and a policy that was never shown an order rarely
+ * tries it: it stays wrong on the prompts that need it.
  */
 function demonstrate(fresh) {
-  const left = new Map(LETTERS.slice(1).map((letter, index) => [LETTERS[index] + letter, SHOWN]));
-  const shown = [];
-  while ([...left.values()].some((count) => count > 0)) {
-    const [problem] = fresh(1);
-    const pairs = neighbours(problem);
-    if (!pairs.some((pair) => left.get(pair) > 0)) continue;
-    for (const pair of pairs) left.set(pair, left.get(pair) - 1);
-    shown.push(problem);
-  }
-  return [...shown, ...fresh(DEMONSTRATIONS - shown.length)];
+  const times = new Map();
+  const rarity = (problem) => parts(problem).reduce((sum, part) => sum + 1 / (1 + (times.get(part) ?? 0)) ** 2, 0);
+  return Array.from({ length: DEMONSTRATIONS }, () => {
+    const chosen = fresh(CHOICES).reduce((best, problem) => (rarity(problem) > rarity(best) ? problem : best));
+    for (const part of parts(chosen)) times.set(part, (times.get(part) ?? 0) + 1);
+    return chosen;
+  });
 }
 
-/** Pairs of the problem's letters that follow each other in the alphabet. */
-function neighbours(problem) {
-  const answer = sorted(problem);
-  return [...answer.slice(1)]
-    .map((letter, index) => answer[index] + letter)
-    .filter((pair) => LETTERS.join("").includes(pair));
+/** The problem's letters, and its pairs that lie up to three places apart in the alphabet and follow each other in the answer. */
+function parts(problem) {
+  const places = [...sorted(problem)].map((letter) => LETTERS.indexOf(letter));
+  const pairs = places.slice(1).map((place, index) => [places[index], place]);
+  return [...places, ...pairs.filter(([first, second]) => second - first <= 3)].map(String);
 }
 
 /** Writes `train.parquet`, `validation.parquet` (verl's columns) and `sft.parquet` (conversations). */
