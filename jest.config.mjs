@@ -1,4 +1,7 @@
-/** Three projects: `unit` (sources, no build needed), `e2e` (the built command line), `dist` (the packed package). */
+/**
+ * Projects: `unit` (sources, no build needed), `webgpu` (sources, on a GPU or a software Vulkan), `e2e` (the built command line), `dist` (the
+ * packed package).
+ */
 const common = {
   testEnvironment: "node",
   setupFiles: ["<rootDir>/test/setup.ts"],
@@ -33,7 +36,8 @@ const project = (name, testMatch, testPathIgnorePatterns = []) => ({
 
 export default {
   projects: [
-    project("unit", ["test/**/*.test.ts"], ["<rootDir>/test/(e2e|dist|bench)/"]),
+    project("unit", ["test/**/*.test.ts"], ["<rootDir>/test/(e2e|dist|bench)/", "/webgpu[^/]*$"]),
+    project("webgpu", ["test/**/webgpu*.test.ts"]),
     project("e2e", ["test/e2e/**/*.test.ts"]),
     project("dist", ["test/dist/**/*.test.ts"]),
   ],

@@ -41,7 +41,7 @@ export function createAggregate(mode: string, mask: tf.Tensor2D, denominators: L
     requireShape(matrix, mask);
     return tf.div(tf.sum(selectUnmasked(matrix, mask)), tf.scalar(Math.max(denominators.tokens, 1)));
   };
-  return Object.assign((matrix: tf.Tensor2D) => as(mode, matrix), { as, maskedMean, mask, denominators });
+  return Object.assign((matrix: tf.Tensor2D) => as(mode, matrix), { as, maskedMean, mode, mask, denominators });
 }
 
 function requireShape(matrix: tf.Tensor, mask: tf.Tensor): void {

@@ -56,6 +56,8 @@ export interface Aggregate {
   as(mode: string, lossMatrix: Tensor2D): Scalar;
   /** Mean over unmasked tokens of the whole step; for metrics. */
   maskedMean(matrix: Tensor2D): Scalar;
+  /** `loss_agg_mode`. */
+  readonly mode: string;
   readonly mask: Tensor2D;
   readonly denominators: LossDenominators;
 }

@@ -23,3 +23,12 @@ export {
   type LogProbAttrs,
   type RowDistributions,
 } from "./kernel/log-prob-entropy.ts";
+export {
+  fusedPolicyLoss,
+  POLICY_LOSS,
+  POLICY_LOSS_GRADIENT,
+  type FusedAggregation,
+  type FusedLoss,
+  type PolicyLossAttrs,
+  type PolicyLossTensors,
+} from "./kernel/policy-loss.ts";

@@ -1,5 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import { clipRange, selectUnmasked, tokenShare, withoutGradient, type PolicyLoss } from "verl";
+import { CLIP_METRICS, fused } from "./fused.ts";
 
 /** Bounds of the log-ratio, so that no exponential overflows. */
 const MAX_LOG_RATIO = 20;
@@ -19,6 +20,8 @@ export const cispo: PolicyLoss = {
     "actor/ppo_kl": "Mean of log π_old − log π_θ.",
   },
   compute(input, config, agg) {
+    const kernel = fused("cispo", input, agg, CLIP_METRICS, { clip: clipRange(config) });
+    if (kernel) return kernel;
     const { low, high } = clipRange(config);
     const inert = (x: tf.Tensor2D): tf.Tensor2D => selectUnmasked(x, agg.mask);
     const constant = withoutGradient;

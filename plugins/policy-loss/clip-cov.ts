@@ -10,6 +10,7 @@ import {
   type PolicyLossConfig,
   type PolicyLossStep,
 } from "verl";
+import { fused } from "./fused.ts";
 import { tokenCovariance } from "./token-covariance.ts";
 
 /** Bounds of the log-ratio, so that no exponential overflows. */
@@ -56,9 +57,15 @@ export const clipCov: PolicyLoss = {
   ],
   prepare: (step, config) => ({ [CUT]: drawCut(step, config) }),
   compute(input, config, agg) {
+    const marks = preparedField(clipCov, CUT, input, config);
+    const kernel = fused("clip_cov", input, agg, ["actor/pg_clipfrac", undefined, "actor/ppo_kl"], {
+      clip: clipRange(config),
+      marks,
+    });
+    if (kernel) return kernel;
     const { low, high } = clipRange(config);
     const inert = (x: tf.Tensor2D): tf.Tensor2D => selectUnmasked(x, agg.mask);
-    const cut = inert(preparedField(clipCov, CUT, input, config));
+    const cut = inert(marks);
     const logRatio = tf.clipByValue(inert(tf.sub(input.log_probs, input.old_log_probs)), -MAX_LOG_RATIO, MAX_LOG_RATIO);
     const ratio = tf.exp(logRatio);
     const gain = tf.mul(inert(input.advantages), tf.sub(cut, 1));

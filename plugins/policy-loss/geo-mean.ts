@@ -1,5 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import { clipRange, selectUnmasked, tokenShare, withoutGradient, type PolicyLoss } from "verl";
+import { CLIP_METRICS, fused } from "./fused.ts";
 
 /** Bounds of the log-ratio, so that no exponential overflows. */
 const MAX_LOG_RATIO = 70;
@@ -29,6 +30,8 @@ export const geoMean: PolicyLoss = {
     "Log-ratios are cut at ±70, so that nothing overflows.",
   ],
   compute(input, config, agg) {
+    const kernel = fused("geo_mean", input, agg, CLIP_METRICS, { clip: clipRange(config), mode: "token-mean" });
+    if (kernel) return kernel;
     const { low, high } = clipRange(config);
     const inert = (x: tf.Tensor2D): tf.Tensor2D => selectUnmasked(x, agg.mask);
     const tokens = tf.maximum(tf.sum(agg.mask, 1), 1);

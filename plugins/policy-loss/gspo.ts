@@ -1,5 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import { clipRange, selectUnmasked, straightThrough, tokenShare, withoutGradient, type PolicyLoss } from "verl";
+import { CLIP_METRICS, fused } from "./fused.ts";
 
 /** Bound of a sequence's log-ratio, so that no exponential overflows. */
 const MAX_LOG_RATIO = 10;
@@ -23,6 +24,8 @@ export const gspo: PolicyLoss = {
     "actor/ppo_kl": "Mean of log π_old − log π_θ.",
   },
   compute(input, config, agg) {
+    const kernel = fused("gspo", input, agg, CLIP_METRICS, { clip: clipRange(config), mode: "seq-mean-token-mean" });
+    if (kernel) return kernel;
     const { low, high } = clipRange(config);
     const inert = (x: tf.Tensor2D): tf.Tensor2D => selectUnmasked(x, agg.mask);
     const logProbs = inert(input.log_probs);

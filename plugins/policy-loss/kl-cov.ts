@@ -9,6 +9,7 @@ import {
   type PolicyLossStep,
   withoutGradient,
 } from "verl";
+import { fused } from "./fused.ts";
 import { tokenCovariance } from "./token-covariance.ts";
 
 /** Bounds of the log-ratio, so that no exponential overflows. */
@@ -49,8 +50,14 @@ export const klCov: PolicyLoss = {
   ],
   prepare: (step, config) => ({ [PENALIZED]: highest(step, config) }),
   compute(input, config, agg) {
+    const marks = preparedField(klCov, PENALIZED, input, config);
+    const kernel = fused("kl_cov", input, agg, [undefined, undefined, "actor/ppo_kl"], {
+      first: config.policy_loss["ppo_kl_coef"] as number,
+      marks,
+    });
+    if (kernel) return kernel;
     const inert = (x: tf.Tensor2D): tf.Tensor2D => selectUnmasked(x, agg.mask);
-    const penalized = inert(preparedField(klCov, PENALIZED, input, config));
+    const penalized = inert(marks);
     const logRatio = tf.clipByValue(inert(tf.sub(input.log_probs, input.old_log_probs)), -MAX_LOG_RATIO, MAX_LOG_RATIO);
     // tf.abs has the slope −1 at 0, where every token stands while old and new policy are the same.
     const distance: tf.Tensor2D = tf.mul(

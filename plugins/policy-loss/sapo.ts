@@ -1,5 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import { selectUnmasked, type PolicyLoss } from "verl";
+import { CLIP_METRICS, fused } from "./fused.ts";
 
 /** Bounds of the log-ratio, so that no exponential overflows. */
 const MAX_LOG_RATIO = 20;
@@ -21,6 +22,12 @@ export const sapo: PolicyLoss = {
     "actor/ppo_kl": "Mean of log π_old − log π_θ.",
   },
   compute(input, { tau_pos, tau_neg }, agg) {
+    const kernel = fused("sapo", input, agg, CLIP_METRICS, {
+      first: tau_pos,
+      second: tau_neg,
+      mode: "seq-mean-token-mean",
+    });
+    if (kernel) return kernel;
     const inert = (x: tf.Tensor2D): tf.Tensor2D => selectUnmasked(x, agg.mask);
     const logRatio = tf.clipByValue(inert(tf.sub(input.log_probs, input.old_log_probs)), -MAX_LOG_RATIO, MAX_LOG_RATIO);
     const advantages = inert(input.advantages);

@@ -1,5 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
-import { selectUnmasked, VerlError, type PolicyLoss } from "verl";
+import { clipRange, selectUnmasked, VerlError, type PolicyLoss } from "verl";
+import { CLIP_METRICS, fused } from "./fused.ts";
 
 /** Bounds of the log-ratio, so that no exponential overflows. */
 const MAX_LOG_RATIO = 20;
@@ -22,7 +23,7 @@ export const vanilla: PolicyLoss = {
     "actor/ppo_kl": "Mean of log π_old − log π_θ.",
   },
   compute(input, config, agg) {
-    const { clip_ratio_low, clip_ratio_high, clip_ratio, clip_ratio_c } = config;
+    const { clip_ratio_c } = config;
     if (!(clip_ratio_c > 1)) {
       throw new VerlError(
         "VERL_ALGORITHM_CONFIG",
@@ -33,11 +34,15 @@ export const vanilla: PolicyLoss = {
         },
       );
     }
+    const clip = clipRange(config);
+    const kernel = fused("vanilla", input, agg, CLIP_METRICS, { clip, first: clip_ratio_c });
+    if (kernel) return kernel;
+
     const inert = (x: tf.Tensor2D): tf.Tensor2D => selectUnmasked(x, agg.mask);
     const logRatio = tf.clipByValue(inert(tf.sub(input.log_probs, input.old_log_probs)), -MAX_LOG_RATIO, MAX_LOG_RATIO);
     const ratio = tf.exp(logRatio);
     const gain = tf.neg(inert(input.advantages));
-    const clippedRatio = tf.clipByValue(ratio, 1 - (clip_ratio_low ?? clip_ratio), 1 + (clip_ratio_high ?? clip_ratio));
+    const clippedRatio = tf.clipByValue(ratio, 1 - clip.low, 1 + clip.high);
 
     const plain = tf.mul(gain, ratio);
     const clipped = tf.mul(gain, clippedRatio);

@@ -6,10 +6,14 @@ import {
   LOG_PROB_ENTROPY_GRADIENT,
   type LinearLogProbAttrs,
   type LogProbAttrs,
+  POLICY_LOSS,
+  POLICY_LOSS_GRADIENT,
+  type PolicyLossAttrs,
 } from "verl";
 import { Gpu } from "./dispatch.ts";
 import { linearLogProbEntropy, linearLogProbEntropyGradient } from "./linear-log-prob-entropy.ts";
 import { logProbEntropy, logProbEntropyGradient } from "./log-prob-entropy.ts";
+import { policyLoss, policyLossGradient } from "./policy-loss.ts";
 
 type Inputs = Readonly<Record<string, tf.TensorInfo>>;
 type Implementation = (gpu: Gpu, inputs: Inputs, attrs: never) => tf.TensorInfo | tf.TensorInfo[];
@@ -21,6 +25,8 @@ const KERNELS: Readonly<Record<string, Implementation>> = {
   [LINEAR_LOG_PROB_ENTROPY]: (gpu, inputs, attrs: LinearLogProbAttrs) => linearLogProbEntropy(gpu, inputs, attrs),
   [LINEAR_LOG_PROB_ENTROPY_GRADIENT]: (gpu, inputs, attrs: LinearLogProbAttrs) =>
     linearLogProbEntropyGradient(gpu, inputs, attrs),
+  [POLICY_LOSS]: (gpu, inputs, attrs: PolicyLossAttrs) => policyLoss(gpu, inputs, attrs),
+  [POLICY_LOSS_GRADIENT]: (gpu, inputs) => policyLossGradient(gpu, inputs),
 };
 
 /** Registers them on tfjs' backend of that name. */

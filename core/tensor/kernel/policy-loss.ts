@@ -1,0 +1,66 @@
+import type * as tf from "@tensorflow/tfjs";
+import { callKernel, ensureGradient, hasKernel } from "./call.ts";
+
+/**
+ * Kernel: inputs `logProbs`, `oldLogProbs`, `advantages`, `mask` and, where there are any, `weights` and `marks`, all [rows, width];
+ * attributes `PolicyLossAttrs`; outputs: the loss, its metrics [3] and d loss / d log-prob [rows, width].
+ */
+export const POLICY_LOSS = "PolicyLoss";
+/** Kernel: inputs `gradient`, the third output of `PolicyLoss`, and `dLoss`, a scalar; output: their product. */
+export const POLICY_LOSS_GRADIENT = "PolicyLossGradient";
+
+/** Losses that have a kernel, by their keys in the `policy_loss` registry. */
+export type FusedLoss =
+  "cispo" | "clip_cov" | "geo_mean" | "gpg" | "gspo" | "kl_cov" | "reinforce" | "sapo" | "vanilla";
+
+/** Aggregations that a kernel has, by their keys in the `loss_agg` registry. */
+export type FusedAggregation = "token-mean" | "seq-mean-token-sum" | "seq-mean-token-mean" | "seq-mean-token-sum-norm";
+
+export interface PolicyLossAttrs extends tf.NamedAttrMap {
+  loss: FusedLoss;
+  aggregation: FusedAggregation;
+  /** Denominators of the whole optimizer step. */
+  tokens: number;
+  sequences: number;
+  scaleFactor: number;
+  /** How far a ratio may go below and above 1. */
+  low: number;
+  high: number;
+  /** Numbers of the loss's own: dual-clip constant; `tau_pos` and `tau_neg`; weight of the penalty. */
+  first: number;
+  second: number;
+}
+
+export interface PolicyLossTensors {
+  logProbs: tf.Tensor2D;
+  oldLogProbs: tf.Tensor2D;
+  advantages: tf.Tensor2D;
+  mask: tf.Tensor2D;
+  /** Importance weights. */
+  weights?: tf.Tensor2D;
+  /** 1 for tokens that the loss treats in its own way. */
+  marks?: tf.Tensor2D;
+}
+
+/**
+ * A built-in loss, aggregated, with its metrics and its gradient in one pass over the tokens. Undefined where the backend has no kernel for
+ * it: then the loss is composed of tfjs' operations.
+ */
+export function fusedPolicyLoss(
+  { logProbs, oldLogProbs, advantages, mask, weights, marks }: PolicyLossTensors,
+  attrs: PolicyLossAttrs,
+): { loss: tf.Scalar; metrics: tf.Tensor1D } | undefined {
+  if (!hasKernel(POLICY_LOSS)) return undefined;
+  ensureGradient(gradient);
+  const inputs = { logProbs, oldLogProbs, advantages, mask, weights, marks };
+  const [loss, metrics] = callKernel(POLICY_LOSS, inputs, attrs) as [tf.Scalar, tf.Tensor1D, tf.Tensor2D];
+  return { loss, metrics };
+}
+
+const gradient: tf.GradConfig = {
+  kernelName: POLICY_LOSS,
+  outputsToSave: [false, false, true],
+  gradFunc: (dOutputs, [slopes]) => ({
+    logProbs: () => callKernel(POLICY_LOSS_GRADIENT, { gradient: slopes, dLoss: (dOutputs as tf.Tensor[])[0] }, {})[0]!,
+  }),
+};

@@ -1,0 +1,254 @@
+import * as tf from "@tensorflow/tfjs";
+import type { FusedAggregation, PolicyLossAttrs } from "verl";
+import { type Gpu, gridOf, LINEAR_WORKGROUP } from "./dispatch.ts";
+import { FORMULAS, type LossFormula } from "./loss-formulas.ts";
+import { rowParts } from "./row-parts.ts";
+
+type Inputs = Readonly<Record<string, tf.TensorInfo | undefined>>;
+
+/** Most items of a row that a thread keeps in registers between the two passes that some losses take. */
+const MOST_KEPT = 4;
+
+/** Fields by the name that formulas call them, in the order of their bindings. */
+const FIELDS = {
+  x: "logProbs",
+  old: "oldLogProbs",
+  adv: "advantages",
+  mask: "mask",
+  weight: "weights",
+  mark: "marks",
+} as const;
+type Field = keyof typeof FIELDS;
+
+/** Loss, metrics and d loss / d log-prob, one workgroup a row. @param limit bytes of one binding; for tests. */
+export function policyLoss(gpu: Gpu, inputs: Inputs, attrs: PolicyLossAttrs, limit?: number): tf.TensorInfo[] {
+  const formula = FORMULAS[attrs.loss];
+  const [rows, width] = inputs["logProbs"]!.shape as [number, number];
+  const fields = (Object.keys(FIELDS) as Field[]).filter(
+    (field) =>
+      inputs[FIELDS[field]] !== undefined &&
+      (field !== "old" || formula.readsOld) &&
+      (field !== "mark" || formula.readsMarks),
+  );
+  const vector = width % 4 === 0;
+  const stride = vector ? width / 4 : width;
+  const perLength = attrs.aggregation === "seq-mean-token-mean" && formula.rowLoss === undefined;
+  const twoPasses = perLength || formula.rowSums !== undefined;
+  const workgroup = workgroupFor(gpu, stride, twoPasses);
+  const gradient = gpu.allocate([rows, width]);
+  const partials = gpu.allocate([rows, 4]);
+  const shape = { formula, fields, vector, perLength, twoPasses, workgroup, items: Math.ceil(stride / workgroup) };
+  for (const part of rowParts(gpu, rows, width * 4, limit)) {
+    gpu.run({
+      label: `policy_loss_${attrs.loss}`,
+      source: source(shape),
+      buffers: [...fields.map((field) => part.slice(inputs[FIELDS[field]]!)), partials, part.slice(gradient)],
+      uniforms: [
+        ["u32", part.rows],
+        ["u32", part.first],
+        ["u32", stride],
+        ["f32", divisor(attrs, formula)],
+        ["f32", attrs.low],
+        ["f32", attrs.high],
+        ["f32", attrs.first],
+        ["f32", attrs.second],
+      ],
+      workgroups: gridOf(gpu, part.rows),
+    });
+  }
+  const [loss, metrics] = [gpu.allocate([]), gpu.allocate([3])];
+  const threads = gpu.workgroupSize(1024);
+  gpu.run({
+    label: "policy_loss_total",
+    source: totalSource(threads),
+    buffers: [partials, loss, metrics],
+    uniforms: [
+      ["u32", rows],
+      ["f32", Math.max(attrs.tokens, 1)],
+    ],
+    workgroups: [1],
+  });
+  gpu.release(partials);
+  return [loss, metrics, gradient];
+}
+
+/** The gradient as it is where the loss's own is 1, as it mostly is: tfjs starts from a 1 that it writes from JavaScript. */
+export function policyLossGradient(gpu: Gpu, inputs: Inputs): tf.TensorInfo {
+  const { gradient, dLoss } = inputs as { gradient: tf.Tensor; dLoss: tf.Tensor };
+  return gpu.hostValues(dLoss)?.[0] === 1 ? tf.clone(gradient) : tf.mul(gradient, dLoss);
+}
+
+/** Enough threads for a row, in a few turns: rows are many. Where a row is read twice, more, so that its items stay in registers. */
+function workgroupFor(gpu: Gpu, stride: number, twoPasses: boolean): number {
+  const [turns, most] = twoPasses ? [2, 1024] : [4, 256];
+  let size = 64;
+  while (size < most && size * turns < stride) size *= 2;
+  return gpu.workgroupSize(size);
+}
+
+function divisor({ aggregation, tokens, sequences, scaleFactor }: PolicyLossAttrs, { rowLoss }: LossFormula): number {
+  const by: Readonly<Record<FusedAggregation, number>> = {
+    "token-mean": Math.max(tokens, 1),
+    "seq-mean-token-sum": Math.max(sequences, 1),
+    "seq-mean-token-mean": Math.max(sequences, 1),
+    "seq-mean-token-sum-norm": scaleFactor,
+  };
+  return rowLoss === undefined ? by[aggregation] : Math.max(sequences, 1);
+}
+
+interface Shape {
+  readonly formula: LossFormula;
+  readonly fields: readonly Field[];
+  readonly vector: boolean;
+  /** Tokens are divided by their row's length. */
+  readonly perLength: boolean;
+  readonly twoPasses: boolean;
+  readonly workgroup: number;
+  /** Items a thread. */
+  readonly items: number;
+}
+
+function source({ formula, fields, vector, perLength, twoPasses, workgroup, items }: Shape): string {
+  const { rowSums, rowLoss } = formula;
+  const weighted = fields.includes("weight");
+  // What the first pass reads. It stays in registers, if there is room, for the second one to use.
+  const early: readonly Field[] = fields.filter(
+    (field) =>
+      field === "mask" || rowSums?.reads.includes(field) || (field === "weight" && rowSums?.sums.includes("logWeight")),
+  );
+  const keep = twoPasses && items <= MOST_KEPT;
+  const turns = Array.from({ length: items }, (_, turn) => turn);
+  const raw = (field: Field, turn: number | string): string =>
+    keep && early.includes(field) ? `kept_${field}_${turn}` : `select(T(0.0), ${field}s[start + at], inside)`;
+  const unmasked = (field: Field, turn: number | string): string =>
+    `let ${field} = select(T(0.0), ${raw(field, turn)}, on);`;
+  const names = (wanted: readonly Field[]): readonly Field[] => wanted.filter((field) => field !== "mask");
+  /** A turn over the row's items, spelled out where they are in registers. */
+  const overRow = (body: (turn: number | string) => string): string =>
+    keep
+      ? turns
+          .map((turn) => `{ let at = thread + ${turn}u * WORKGROUP; let inside = at < params.stride; ${body(turn)} }`)
+          .join("\n")
+      : `for (var at = thread; at < params.stride; at += WORKGROUP) { let inside = true; ${body("")} }`;
+
+  const loads = keep
+    ? turns
+        .map((turn) => {
+          const at = `thread + ${turn}u * WORKGROUP`;
+          // Outside the row the mask is 0, and nothing else counts.
+          const one = (field: Field): string => `var kept_${field}_${turn} = T(0.0);`;
+          const read = (field: Field): string => `kept_${field}_${turn} = ${field}s[start + ${at}];`;
+          return `${early.map(one).join(" ")} if (${at} < params.stride) { ${early.map(read).join(" ")} }`;
+        })
+        .join("\n  ")
+    : "";
+  const logWeight = rowSums?.sums.includes("logWeight")
+    ? weighted
+      ? "let logWeight = select(T(0.0), log(weight + T(1e-10)), on);"
+      : "let logWeight = T(0.0);"
+    : "";
+  const firstPass = twoPasses
+    ? `
+  var sums = vec4f();
+  ${loads}
+  ${overRow(
+    (turn) => `
+    let on = ${raw("mask", turn)} > T(0.0);
+    ${
+      rowSums
+        ? names(early)
+            .map((field) => unmasked(field, turn))
+            .join(" ")
+        : ""
+    }
+    ${logWeight}
+    ${rowSums?.prelude ?? ""}
+    sums += vec4f(total(flag(on)), ${[0, 1, 2].map((i) => (rowSums?.sums[i] ? `total(${rowSums.sums[i]})` : "0.0")).join(", ")});`,
+  )}
+  let stats = reduced(sums, thread);`
+    : "";
+  const struct =
+    "struct Params { rows: u32, firstRow: u32, stride: u32, divisor: f32, low: f32, high: f32, first: f32, second: f32 }";
+  const bindings = [
+    ...fields.map((field) => `var<storage, read> ${field}s: array<T>;`),
+    "var<storage, read_write> partials: array<vec4f>;",
+    "var<storage, read_write> slopes: array<T>;",
+    "var<uniform> params: Params;",
+  ];
+  return `
+alias T = ${vector ? "vec4f" : "f32"};
+alias B = ${vector ? "vec4<bool>" : "bool"};
+${struct}
+${bindings.map((binding, i) => `@group(0) @binding(${i}) ${binding}`).join("\n")}
+const WORKGROUP = ${workgroup}u;
+var<workgroup> shared_sums: array<vec4f, WORKGROUP>;
+
+fn total(v: T) -> f32 { return ${vector ? "dot(v, T(1.0))" : "v"}; }
+fn flag(condition: B) -> T { return select(T(0.0), T(1.0), condition); }
+fn reduced(sums: vec4f, thread: u32) -> vec4f {
+  shared_sums[thread] = sums;
+  workgroupBarrier();
+  for (var half = WORKGROUP / 2u; half > 0u; half /= 2u) {
+    if (thread < half) { shared_sums[thread] += shared_sums[thread + half]; }
+    workgroupBarrier();
+  }
+  let result = shared_sums[0];
+  workgroupBarrier();
+  return result;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) thread: u32) {
+  let row = ${LINEAR_WORKGROUP};
+  if (row >= params.rows) { return; }
+  let start = row * params.stride;
+  ${firstPass}
+  let share = 1.0 / ${perLength ? "(params.divisor * max(stats.x, 1.0))" : "params.divisor"};
+  ${rowLoss ? `let rowLoss = ${rowLoss};` : ""}
+  var results = vec4f();
+  ${overRow(
+    (turn) => `
+    let on = ${raw("mask", turn)} > T(0.0);
+    ${names(fields)
+      .map((field) => unmasked(field, turn))
+      .join(" ")}
+    var loss = T(0.0); var slope = T(0.0); var first = T(0.0); var second = T(0.0); var kl = T(0.0);
+    {${formula.body} }
+    ${weighted && !rowLoss ? "loss *= weight; slope *= weight;" : ""}
+    if (inside) { slopes[start + at] = select(T(0.0), slope * share, on); }
+    results += vec4f(total(select(T(0.0), loss, on)), total(select(T(0.0), first, on)),
+                     total(select(T(0.0), second, on)), total(select(T(0.0), kl, on)));`,
+  )}
+  results = reduced(results, thread);
+  if (thread == 0u) {
+    partials[params.firstRow + row] = vec4f(${rowLoss ? "rowLoss" : "results.x"} * share, results.yzw);
+  }
+}`;
+}
+
+/** WGSL: the rows' partial results, added up. Losses carry their divisors already. */
+const totalSource = (threads: number): string => `
+struct Params { rows: u32, tokens: f32 }
+@group(0) @binding(0) var<storage, read> partials: array<vec4f>;
+@group(0) @binding(1) var<storage, read_write> loss: array<f32>;
+@group(0) @binding(2) var<storage, read_write> metrics: array<f32>;
+@group(0) @binding(3) var<uniform> params: Params;
+var<workgroup> shared_sums: array<vec4f, ${threads}>;
+
+@compute @workgroup_size(${threads})
+fn main(@builtin(local_invocation_index) thread: u32) {
+  var sums = vec4f();
+  for (var row = thread; row < params.rows; row += ${threads}u) { sums += partials[row]; }
+  shared_sums[thread] = sums;
+  workgroupBarrier();
+  for (var half = ${threads / 2}u; half > 0u; half /= 2u) {
+    if (thread < half) { shared_sums[thread] += shared_sums[thread + half]; }
+    workgroupBarrier();
+  }
+  if (thread == 0u) {
+    let result = shared_sums[0];
+    loss[0] = result.x;
+    for (var i = 0u; i < 3u; i += 1u) { metrics[i] = result[i + 1u] / params.tokens; }
+  }
+}`;
