@@ -14,7 +14,7 @@ export interface AssembledTrajectories {
   /**
    * verl's fields: `prompts` (left-padded), `responses` (right-padded), `input_ids`, `attention_mask`, `position_ids`,
    * `response_mask` (1 on trainable tokens; all int32), `rollout_log_probs` (float32, 0 where nothing was sampled), and `rm_scores`
-   * (float32, on the last response token) when every trajectory scored itself.
+   * (float32, on the last trainable token) when every trajectory scored itself.
    */
   batch: Record<string, NdArray>;
   /** `__num_turns__`, `stop_reason`, `weight_version`, `reward_score` (if any has one), and every extra field, null where absent. */
@@ -50,6 +50,7 @@ export function assembleTrajectories(
 
     const start = row * responseLength;
     let length = 0;
+    let lastTrainable = -1;
     for (const { ids, logprobs, trainable } of segments) {
       if (trainable && logprobs === undefined) throw invalid(row, "a trainable segment has no log-probs");
       if (logprobs !== undefined && logprobs.length !== ids.length) {
@@ -61,6 +62,7 @@ export function assembleTrajectories(
       if (logprobs !== undefined) logProbs.set(whole ? logprobs : logprobs.subarray(0, taken), start + length);
       if (trainable) responseMask.fill(1, start + length, start + length + taken);
       length += taken;
+      if (trainable && taken > 0) lastTrainable = length - 1;
       if (!whole) {
         cut += 1;
         break;
@@ -75,7 +77,8 @@ export function assembleTrajectories(
     attention.fill(1, first, last);
     positions.set(count.subarray(0, last - first), first);
     positions.fill(last - 1 - first, last, from + width);
-    if (length > 0) scores[start + length - 1] = trajectory.rewardScore ?? 0;
+    // An estimator that goes over trainable tokens would not see it on an observation.
+    if (length > 0) scores[start + (lastTrainable < 0 ? length - 1 : lastTrainable)] = trajectory.rewardScore ?? 0;
   });
 
   const matrix = (columns: number, data: Int32Array): NdArray<"int32"> => new NdArray("int32", [rows, columns], data);

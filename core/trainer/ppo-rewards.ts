@@ -4,7 +4,7 @@ import type { SampleReward } from "../reward/reward-manager.ts";
 import { responseLengths } from "../reward/score-batch.ts";
 
 export interface RewardColumns {
-  /** rows × response length: each row's score on the last token of its response, 0 elsewhere. */
+  /** rows × response length: each row's score on the last trainable token of its response, 0 elsewhere. */
   token_level_scores: NdArray<"float32">;
   /** 1 for rows without a score. */
   unscored: NdArray<"uint8">;
@@ -19,10 +19,14 @@ export function layOutRewards(rewards: readonly SampleReward[], batch: DataProto
   const unscored = NdArray.zeros("uint8", [rows]);
   const parts: Record<string, unknown[]> = {};
   const lengths = responseLengths(batch);
+  const mask = batch.batch.has("response_mask") ? batch.tensor("response_mask", "int32").data : undefined;
   rewards.forEach((reward, row) => {
     const length = lengths[row]!;
-    if ("score" in reward && length > 0) token_level_scores.data[row * width + length - 1] = reward.score;
-    else unscored.data[row] = 1;
+    if ("score" in reward && length > 0) {
+      // A conversation may end with an observation, where an estimator that goes over trainable tokens would not see the score.
+      const last = mask?.subarray(row * width, row * width + length).lastIndexOf(1) ?? -1;
+      token_level_scores.data[row * width + (last < 0 ? length - 1 : last)] = reward.score;
+    } else unscored.data[row] = 1;
     for (const [part, value] of Object.entries(reward.extra)) {
       (parts[part] ??= new Array<unknown>(rows).fill(null))[row] = value;
     }

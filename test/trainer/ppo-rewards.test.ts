@@ -24,6 +24,13 @@ describe("layOutRewards", () => {
     expect([...unscored.data]).toEqual([0, 0]);
   });
 
+  it("puts the score of a conversation that ends with an observation on the last trainable token", () => {
+    const mask = new NdArray("int32", [2, 3], Int32Array.of(1, 0, 0, 0, 0, 0));
+    const batch = answers([3, 2], 3).union(DataProto.fromSingleDict({ response_mask: mask }));
+    const rewards = [1, 2].map((score) => ({ score, extra: {} }));
+    expect([...layOutRewards(rewards, batch).token_level_scores.data]).toEqual([1, 0, 0, 0, 2, 0]);
+  });
+
   it("marks rows without a score or without a response", () => {
     const rewards = [
       { unscored: "error: it threw", extra: {} },
