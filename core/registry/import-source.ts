@@ -15,7 +15,7 @@ let understood: Promise<void> | undefined;
 /** Teaches this process to import TypeScript, once, when it first meets a file of it. */
 function understandTypeScript(): Promise<void> {
   return (understood ??= (async () => {
-    if ("jest" in import.meta) return; // Jest transforms what it imports.
+    if (import.meta.url.endsWith(".ts")) return; // These are the sources: what runs them, Jest or tsx, understands TypeScript.
     const { register } = await import("tsx/esm/api");
     // Our own settings rather than the nearest tsconfig: decorators work everywhere, and path mappings never make a second copy of a package.
     register({ tsconfig: assetPath("tsconfig.plugin.json") });

@@ -44,14 +44,14 @@ async function load(specifier: string, from: string): Promise<LoadedPlugin> {
   const { name, url } = resolvePlugin(specifier, from);
   const before = registered();
   const exported = unwrapDefault(await importPlugin(name, url));
-  if (isPlugin(exported)) return registerPlugin(exported);
+  if (isPlugin(exported)) return registerPlugin(exported, url);
 
   const { plugins } = store();
   const known = plugins.get(url);
   if (known !== undefined) return known;
   const provides = [...registered()].filter((id) => !before.has(id)).map(parseId);
   if (provides.length > 0) {
-    const loaded = { name, provides };
+    const loaded = { name, url, provides };
     plugins.set(url, loaded);
     return loaded;
   }
@@ -78,8 +78,8 @@ export async function loadPlugins(
   return loaded;
 }
 
-/** Registers a plugin that is at hand, with all checks of `loadPlugin`. */
-export function registerPlugin(plugin: Plugin): LoadedPlugin {
+/** Registers a plugin that is at hand, with all checks of `loadPlugin`. @param url the module that it comes from, if it does. */
+export function registerPlugin(plugin: Plugin, url?: string): LoadedPlugin {
   checkDefinition(plugin);
   const { plugins } = store();
   const source = `${plugin.name}@${plugin.version}`;
@@ -92,6 +92,7 @@ export function registerPlugin(plugin: Plugin): LoadedPlugin {
   const loaded = {
     name: plugin.name,
     version: plugin.version,
+    ...(url !== undefined && { url }),
     provides: plugin.provides.map(({ kind, key }) => ({ kind, key })),
   };
   plugins.set(source, loaded);

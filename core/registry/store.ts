@@ -17,6 +17,8 @@ export interface LoadedPlugin {
   readonly name: string;
   /** Absent for a module that registers by decorators and exports no plugin. */
   readonly version?: string;
+  /** The module that it was loaded from, as another process finds it; absent for what the program registered itself. */
+  readonly url?: string;
   readonly provides: readonly { readonly kind: Kind; readonly key: string }[];
 }
 

@@ -1,5 +1,8 @@
+export { readAnswers, type Answer } from "./answers.ts";
 export { DeadlineError, withDeadline, withGrace } from "./deadline.ts";
 export { needsGroundTruth } from "./ground-truth.ts";
+export type { Isolation } from "./pool/lane.ts";
+export type { PoolOptions } from "./pool/score-pool.ts";
 export { mapConcurrent } from "./map-concurrent.ts";
 export {
   RewardManager,
@@ -11,11 +14,15 @@ export {
   type ScoreResult,
 } from "./reward-manager.ts";
 export { toSampleReward, unscored, unscoredClass, type UnscoredClass } from "./sample-reward.ts";
+export { reportTimes, reportUnscored, type CallTime } from "./score-report.ts";
 export { requireScored, responseLengths, REWARD_SCORE, scoreBatch, unscoredMetrics } from "./score-batch.ts";
+export type { BatchScoreInput, ScoreCall, Scored } from "./score-call.ts";
+export { createScorer, type Scorer, type ScorerOptions } from "./scorer.ts";
 export {
   loadScoreFunctions,
   SCORE_FUNCTIONS,
   thrownAt,
   type CustomRewardFunction,
   type ScoreFunctions,
+  type ScoreSource,
 } from "./score-functions.ts";

@@ -21,7 +21,13 @@ export type SampleReward =
 export abstract class RewardManager {
   static readonly register: ClassRegistrar<"reward_manager"> = classRegistrar("reward_manager");
 
+  /** Called once before the first batch, where a manager has it: what it needs is read and checked here. */
+  load?(): Promise<void>;
+
   abstract score(batch: DataProto, options: { validate: boolean; signal?: AbortSignal }): Promise<SampleReward[]>;
+
+  /** Called once at the run's end, where a manager has it: frees what it holds. */
+  dispose?(): Promise<void>;
 }
 
 /** What a score function (`custom_reward_function`, or a `reward_score` entry) receives; named arguments only. */

@@ -3,7 +3,7 @@ import type { SampleReward } from "./reward-manager.ts";
 type Extra = SampleReward["extra"];
 
 /** Why a sample has no score: a class that is counted, and what exactly happened. */
-export type UnscoredClass = "error" | "timeout" | "not_a_number" | "not_finite" | "empty_response";
+export type UnscoredClass = "error" | "timeout" | "memory" | "not_a_number" | "not_finite" | "empty_response";
 
 /** A sample without score; its reason starts with the class, which `unscoredClass` reads back. */
 export function unscored(kind: UnscoredClass, detail: string, extra: Extra = {}): SampleReward {

@@ -18,12 +18,23 @@ export interface CustomRewardFunction {
   reward_kwargs: Readonly<Record<string, unknown>>;
 }
 
+/** From where another process loads the same functions. */
+export interface ScoreSource {
+  readonly config: CustomRewardFunction;
+  /** Folder from which a relative path starts. */
+  readonly directory: string;
+}
+
 /** The score functions of a run; injected under `SCORE_FUNCTIONS`. */
 export interface ScoreFunctions {
   /** The function for rows of a data source. @throws VerlError VERL_REWARD_NO_FUNCTION */
   get(dataSource: string): ScoreFunction;
+  /** The name of that function in metrics: the export of a file, or a key. Default: the data source. */
+  nameOf?(dataSource: string): string;
   /** The file of `custom_reward_function.path`. */
   readonly file?: string;
+  /** Absent where the functions exist in this process alone; a pool cannot have them then. */
+  readonly source?: ScoreSource;
 }
 
 /** Token of the run's `ScoreFunctions`. */
@@ -39,15 +50,16 @@ const BY_DATA_SOURCE = "compute_score";
  */
 export async function loadScoreFunctions(config: CustomRewardFunction, baseDir: string): Promise<ScoreFunctions> {
   const { path, name, reward_kwargs: kwargs } = config;
+  const source = { config, directory: baseDir };
   if (path !== null) {
     const file = resolve(baseDir, path);
     const custom = withKwargs(await loadFunction(file, name), kwargs);
-    return { get: () => custom, file };
+    return { get: () => custom, nameOf: () => name, file, source };
   }
   if (name !== BY_DATA_SOURCE) {
     const { key } = registries.reward_score.find(name, { path: "custom_reward_function.name" });
     const named = registered(key, kwargs);
-    return { get: () => named };
+    return { get: () => named, nameOf: () => key, source };
   }
   const known = new Map<string, ScoreFunction>();
   return {
@@ -59,6 +71,8 @@ export async function loadScoreFunctions(config: CustomRewardFunction, baseDir: 
       }
       return score;
     },
+    nameOf: keyFor,
+    source,
   };
 }
 

@@ -2,6 +2,7 @@ import {
   CONFIG,
   inject,
   LOGGER,
+  METRICS,
   OPTIONS,
   responseLengths,
   SCORE_FUNCTIONS,
@@ -9,12 +10,13 @@ import {
   VerlError,
   type DataProto,
   type Logger,
+  type MetricsSink,
   type PpoConfig,
   type SampleReward,
   type ScoreFunctions,
   type Tokenizer,
 } from "verl";
-import { NaiveRewardManager } from "./naive.ts";
+import { NaiveRewardManager, type NaiveOptions } from "./naive.ts";
 
 export interface OverlongBuffer {
   enable: boolean;
@@ -26,8 +28,7 @@ export interface OverlongBuffer {
   log: boolean;
 }
 
-export interface DapoOptions {
-  max_concurrent: number;
+export interface DapoOptions extends NaiveOptions {
   /** null: `actor_rollout_ref.rollout.response_length`. */
   max_resp_len: number | null;
   overlong_buffer_cfg: OverlongBuffer;
@@ -50,8 +51,9 @@ export class DapoRewardManager extends NaiveRewardManager {
     @inject(OPTIONS) options: DapoOptions,
     @inject(LOGGER) log: Logger,
     @inject(CONFIG) config: PpoConfig,
+    @inject(METRICS) metrics: MetricsSink,
   ) {
-    super(tokenizer, functions, options, log, config);
+    super(tokenizer, functions, options, log, config, metrics);
     this.buffer = options.overlong_buffer_cfg;
     this.limit = options.max_resp_len ?? config.actor_rollout_ref.rollout.response_length;
     if (this.buffer.enable && this.buffer.len > this.limit) throw tooLong(this.buffer.len, this.limit);

@@ -5,6 +5,7 @@ import type { PpoConfig } from "../../core/config/index.ts";
 import { loadTokenizer } from "../../core/data/load-tokenizer.ts";
 import { resolveOptions, registries } from "../../core/registry/index.ts";
 import type { ScoreFunction } from "../../core/reward/reward-manager.ts";
+import { StepMetrics } from "../../core/trainer/metrics/step-metrics.ts";
 import { DapoRewardManager, type DapoOptions } from "../../plugins/reward-manager/dapo.ts";
 import { rewardManagers } from "../../plugins/reward-manager/index.ts";
 import { recordingLogger, SORT_MODEL } from "../data/helpers.ts";
@@ -35,7 +36,8 @@ async function scoresOf(
     actor_rollout_ref: { rollout: { response_length: WIDTH } },
     reward_model: { timeout_s: 60 },
   } as PpoConfig;
-  const manager = new DapoRewardManager(tokenizer, { get: () => score }, options, recordingLogger(), config);
+  const log = recordingLogger();
+  const manager = new DapoRewardManager(tokenizer, { get: () => score }, options, log, config, new StepMetrics());
   return manager.score(batch, { validate: false });
 }
 

@@ -1,46 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
-import { DataProto } from "../../core/batch/data-proto.ts";
-import { NdArray } from "../../core/batch/nd-array.ts";
-import { loadTokenizer } from "../../core/data/load-tokenizer.ts";
 import type { ScoreFunction, ScoreInput } from "../../core/reward/reward-manager.ts";
 import { requireScored, scoreBatch, unscoredMetrics } from "../../core/reward/score-batch.ts";
-import { NaiveRewardManager } from "../../plugins/reward-manager/naive.ts";
-import { errorOf, recordingLogger, SORT_MODEL } from "../data/helpers.ts";
+import { errorOf } from "../data/helpers.ts";
+import { batchOf, createManager } from "./support.ts";
 
-const tokenizer = await loadTokenizer(SORT_MODEL);
-const WIDTH = 4;
-
-/** A batch of answers, each with its end token while it fits; prompts are one token long. */
-function batchOf(answers: readonly string[], columns: Record<string, unknown[]> = {}): DataProto {
-  const responses = new Int32Array(answers.length * WIDTH);
-  const attention = new Int32Array(answers.length * (WIDTH + 1));
-  answers.forEach((answer, row) => {
-    const ids = answer === "" ? new Int32Array(0) : tokenizer.encode(`${answer}<|end|>`).slice(0, WIDTH);
-    responses.set(ids, row * WIDTH);
-    attention.fill(1, row * (WIDTH + 1), row * (WIDTH + 1) + 1 + ids.length);
-  });
-  return new DataProto({
-    batch: {
-      responses: new NdArray("int32", [answers.length, WIDTH], responses),
-      attention_mask: new NdArray("int32", [answers.length, WIDTH + 1], attention),
-    },
-    nonTensorBatch: {
-      data_source: answers.map(() => "s"),
-      reward_model: answers.map((answer) => ({ ground_truth: answer })),
-      uid: answers.map((_, row) => `u${row}`),
-      ...columns,
-    },
-  });
-}
-
-function managerOf(
-  score: ScoreFunction,
-  max_concurrent = 8,
-  timeout_s = 60,
-): { manager: NaiveRewardManager; log: ReturnType<typeof recordingLogger> } {
-  const log = recordingLogger();
-  const config = { reward_model: { timeout_s } };
-  return { manager: new NaiveRewardManager(tokenizer, { get: () => score }, { max_concurrent }, log, config), log };
+function managerOf(score: ScoreFunction, max_concurrent = 8, timeout_s = 60): ReturnType<typeof createManager> {
+  return createManager("naive", { functions: { get: () => score }, options: { max_concurrent }, timeout_s });
 }
 
 describe("the naive reward manager", () => {
@@ -131,7 +96,7 @@ describe("the naive reward manager", () => {
       "reward/unscored/not_a_number": 1,
       "reward/unscored_fraction": 4 / 6,
     });
-    expect(log.lines).toEqual(["4 of 6 answers have no score."]);
+    expect(log.lines).toContain("4 of 6 answers have no score.");
   });
 
   it("keeps the parts of an object, each row its own", async () => {
@@ -168,16 +133,24 @@ describe("the naive reward manager", () => {
     await expect(work).rejects.toThrow("stopped by the user");
   });
 
+  it("reports how long the calls of each function took", async () => {
+    const functions = { get: () => () => 1, nameOf: (source: string) => `of_${source}` };
+    const { manager, metrics, log } = createManager("naive", { functions });
+    await scoreBatch(manager, batchOf(["a", "b", "c"], { data_source: ["s", "t", "t"] }), { validate: false });
+    const names = ["of_s", "of_t"].flatMap((name) => ["p50", "p95", "max"].map((at) => `reward/time_s/${name}/${at}`));
+    const reported = metrics.finish();
+    expect(Object.keys(reported)).toEqual(names);
+    for (const name of names) expect(reported[name]).toBeGreaterThan(0);
+    expect(log.lines).toContainEqual(expect.stringMatching(/^The slowest call of of_t took \d/));
+  });
+
   it("ends the run for a data source without function", async () => {
-    const log = recordingLogger();
     const functions = {
       get: (source: string): ScoreFunction => {
         throw new Error(`no function for ${source}`);
       },
     };
-    const manager = new NaiveRewardManager(tokenizer, functions, { max_concurrent: 1 }, log, {
-      reward_model: { timeout_s: 60 },
-    });
+    const { manager } = createManager("naive", { functions });
     await expect(scoreBatch(manager, batchOf(["a"]), { validate: false })).rejects.toThrow("no function for s");
   });
 });

@@ -5,9 +5,16 @@ export const rewardModel = section("How answers are scored.", {
   reward_manager: text("Key of the `reward_manager` registry.", "naive"),
   reward_kwargs: freeMap("Options of the reward manager, checked by its own schema."),
   launch_reward_fn_async: flag("Score while old log-probs are computed.", false),
-  num_workers: integer("Answers scored at once.", 1, { minimum: 1 }),
+  num_workers: integer(
+    "Processes or threads that score functions run in, where the reward manager has a pool of them; null: one a core.",
+    null,
+    {
+      minimum: 1,
+      "x-departure": "verl's 1 would leave cores idle, and its prime reward manager has 64 whatever this says.",
+    },
+  ),
   timeout_s: number(
-    "Seconds that a score function has for an answer, which is left unscored after that. A function that never gives the thread back, such as an endless loop, is not ended by it.",
+    "Seconds that a score function has for an answer, which is left unscored after that. A function that never gives the thread back, such as an endless loop, is ended by it in a pool alone (reward manager `prime`, or `pooled`).",
     300,
     {
       exclusiveMinimum: 0,

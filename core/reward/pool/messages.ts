@@ -1,0 +1,28 @@
+import type { ScoreCall, Scored } from "../score-call.ts";
+import type { ScoreSource } from "../score-functions.ts";
+
+/** What a host needs to have the very functions of this process. */
+export interface HostSetup {
+  /** Modules of the plugins to load, in order. */
+  readonly plugins: readonly string[];
+  readonly sources: readonly ScoreSource[];
+}
+
+/** The pool to a host: once the set-up, then one call at a time. */
+export type ToHost = { readonly setup: HostSetup } | { readonly call: ScoreCall; readonly seconds: number };
+
+/** An error as plain data. */
+export interface HostError {
+  readonly code?: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+/** A host to the pool: one answer to each message. */
+export type FromHost = { readonly ready: true } | { readonly scored: Scored } | { readonly failed: HostError };
+
+/** A host's end of the line. */
+export interface HostChannel {
+  post(message: FromHost): void;
+  onMessage(take: (message: ToHost) => void): void;
+}

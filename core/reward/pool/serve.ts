@@ -1,0 +1,35 @@
+import { isVerlError } from "../../errors/index.ts";
+import { loadPlugin } from "../../registry/load-plugin.ts";
+import { callScore } from "../score-call.ts";
+import { loadScoreFunctions, type ScoreFunctions } from "../score-functions.ts";
+import type { FromHost, HostChannel, HostError, HostSetup, ToHost } from "./messages.ts";
+
+/** What a host does: loads the plugins and the functions by itself, then calls them as it is asked. */
+export function serve(channel: HostChannel): void {
+  let functions: ScoreFunctions[] = [];
+  const answer = async (message: ToHost): Promise<FromHost> => {
+    if ("setup" in message) {
+      functions = await load(message.setup);
+      return { ready: true };
+    }
+    const { call, seconds } = message;
+    return { scored: await callScore(functions[call.of]!, call, seconds) };
+  };
+  channel.onMessage((message) => {
+    void answer(message)
+      .catch((error: unknown): FromHost => ({ failed: plain(error) }))
+      .then((reply) => channel.post(reply));
+  });
+}
+
+async function load({ plugins, sources }: HostSetup): Promise<ScoreFunctions[]> {
+  for (const plugin of plugins) await loadPlugin(plugin);
+  const loaded: ScoreFunctions[] = [];
+  for (const { config, directory } of sources) loaded.push(await loadScoreFunctions(config, directory));
+  return loaded;
+}
+
+function plain(error: unknown): HostError {
+  if (isVerlError(error)) return { code: error.code, message: error.message, hint: error.hint };
+  return { message: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,137 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { loadScoreFunctions } from "../../core/reward/score-functions.ts";
+import { createScorer, type Scorer } from "../../core/reward/scorer.ts";
+import type { Isolation } from "../../core/reward/pool/lane.ts";
+import type { SampleReward } from "../../core/reward/reward-manager.ts";
+import { errorOf, folderWith } from "../data/helpers.ts";
+
+const FIXTURES = join(import.meta.dirname, "fixtures");
+
+let scorer: Scorer | undefined;
+
+afterEach(async () => {
+  await scorer?.dispose();
+  scorer = undefined;
+});
+
+interface Setup {
+  isolation?: Isolation;
+  name?: string;
+  timeoutS?: number;
+  workers?: number;
+  memoryLimitMb?: number;
+}
+
+async function poolOf({ isolation = "process", name = "compute_score", timeoutS = 20, ...setup }: Setup = {}) {
+  const { workers = 2, memoryLimitMb = 96 } = setup;
+  const config = { path: "hostile.ts", name, reward_kwargs: {} };
+  const functions = await loadScoreFunctions(config, FIXTURES);
+  scorer = createScorer([functions], { timeoutS, maxConcurrent: 1, pool: { workers, isolation, memoryLimitMb } });
+  await scorer.start();
+  return scorer;
+}
+
+const callOf = (solution_str: string) => ({
+  of: 0,
+  input: { data_source: "s", solution_str, ground_truth: undefined, extra_info: {} },
+});
+
+async function score(pool: Scorer, answers: readonly string[], signal?: AbortSignal): Promise<SampleReward[]> {
+  const scored = await pool.run(answers.map(callOf), signal);
+  return scored.map(({ rewards: [reward] }) => reward!);
+}
+
+const brief = (reward: SampleReward): number | string => ("score" in reward ? reward.score : reward.unscored);
+
+describe.each(["process", "thread"] as const)("a pool of a %s each", (isolation) => {
+  it("ends what does not end, one sample alone, and stays whole", async () => {
+    const pool = await poolOf({ isolation, timeoutS: 0.5 });
+    const answers = ["a", "loop", "bb", "regex", "ccc", "microtasks", "throw", "never", "dddd", "nan"];
+    const late = "timeout: timed out after 0.5 s";
+    expect((await score(pool, answers)).map(brief)).toEqual([
+      1,
+      late,
+      2,
+      late,
+      3,
+      late,
+      expect.stringMatching(/^error: RangeError: no such answer \(.*hostile\.ts:\d+:\d+\)$/),
+      late,
+      4,
+      "not_finite: the score function returned NaN",
+    ]);
+    expect((await score(pool, ["x", "yy", "zzz", "w"])).map(brief)).toEqual([1, 2, 3, 1]);
+  }, 90_000);
+
+  it("outlives a function that takes memory without end, or ends its host", async () => {
+    const pool = await poolOf({ isolation });
+    const rewards = (await score(pool, ["heap", "a", "exit", "bb", "stray", "ccc"])).map(brief);
+    expect(rewards).toEqual([
+      "memory: the score function took more than 96 MiB",
+      1,
+      expect.stringMatching(/^error: the scoring (process|thread) ended itself with code 3$/),
+      2,
+      expect.stringMatching(/^error: /),
+      3,
+    ]);
+  }, 90_000);
+});
+
+describe("a pool of processes", () => {
+  it("ends one whose large tables or buffers fill the memory", async () => {
+    const pool = await poolOf();
+    const full = "memory: the score function took more than 96 MiB";
+    expect((await score(pool, ["map", "a", "buffers", "bb"])).map(brief)).toEqual([full, 1, full, 2]);
+  }, 90_000);
+
+  it("leaves none behind", async () => {
+    const pool = await poolOf({ timeoutS: 0.3 });
+    const pids = new Set<number>();
+    for (let round = 0; round < 3; round++) {
+      for (const reward of await score(pool, ["a", "loop", "b", "c"])) {
+        if ("score" in reward) pids.add(reward.extra["pid"] as number);
+      }
+    }
+    expect(pids.size).toBeGreaterThan(2);
+    await pool.dispose();
+    const alive = [...pids].filter((pid) => existsSync(`/proc/${pid}`));
+    expect(alive).toEqual([]);
+  }, 90_000);
+
+  it("gives up at once when the run ends, and scores again afterwards", async () => {
+    const pool = await poolOf();
+    const stop = new AbortController();
+    const work = score(pool, ["loop", "loop", "loop"], stop.signal);
+    setTimeout(() => stop.abort(new Error("the run has ended")), 50);
+    await expect(work).rejects.toThrow("the run has ended");
+    expect((await score(pool, ["a"])).map(brief)).toEqual([1]);
+  }, 90_000);
+
+  it("tells a function by its signal that its time is over", async () => {
+    const pool = await poolOf({ name: "told", timeoutS: 0.2 });
+    const file = join(folderWith({}), "told");
+    expect((await score(pool, [file])).map(brief)).toEqual(["timeout: timed out after 0.2 s"]);
+    expect(readFileSync(file, "utf8")).toContain("timed out after 0.2 s");
+  }, 90_000);
+
+  it("says before the first answer that a file does not load there", async () => {
+    const folder = folderWith({
+      "reward.js": `if (process.argv[1].includes("score-host")) throw new Error("only in the trainer");
+export const compute_score = () => 1;`,
+    });
+    const functions = await loadScoreFunctions({ path: "reward.js", name: "compute_score", reward_kwargs: {} }, folder);
+    const pool = { workers: 1, isolation: "process", memoryLimitMb: 64 } as const;
+    scorer = createScorer([functions], { timeoutS: 1, maxConcurrent: 1, pool });
+    const error = await errorOf(() => scorer!.start());
+    expect(error.code).toBe("VERL_REWARD_FUNCTION_FILE");
+    expect(error.message).toContain("only in the trainer");
+  }, 90_000);
+
+  it("does not take functions that exist in this process alone", async () => {
+    const pool = { workers: 1, isolation: "process", memoryLimitMb: 64 } as const;
+    const make = () => createScorer([{ get: () => () => 1 }], { timeoutS: 1, maxConcurrent: 1, pool });
+    expect((await errorOf(make)).code).toBe("VERL_REWARD_POOL");
+  });
+});
