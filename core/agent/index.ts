@@ -2,6 +2,7 @@ export { AGENT_PARTS, AgentParts, rowField, schemasOf, type AgentPartsConfig } f
 export * from "./agent-loop.ts";
 export { assembleTrajectories, type AssembledTrajectories, type AssembleOptions } from "./assemble.ts";
 export { functionTool, type ArgumentsOf, type FunctionToolOptions } from "./function-tool.ts";
+export * from "./gateway/index.ts";
 export * from "./interaction.ts";
 export { LoopRunner, type LoopRunnerOptions, type LoopRunOptions, type LoopRunResult } from "./loop-runner.ts";
 export { RolloutRouter } from "./rollout-router.ts";

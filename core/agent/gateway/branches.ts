@@ -1,0 +1,58 @@
+import type { Segment, Trajectory } from "../trajectory.ts";
+import { pathTo, type Exchange } from "./exchange.ts";
+
+/** Which branch stands for a sample whose agent had several conversations. */
+export type BranchRule = "longest" | "last" | "fail";
+
+/** The exchanges that nothing goes on from: each ends a branch. */
+export function branchEnds(exchanges: readonly Exchange[]): Exchange[] {
+  const continued = new Set(exchanges.map(({ parent }) => parent));
+  return exchanges.filter((exchange) => !continued.has(exchange));
+}
+
+/** Sampled tokens on the way to an exchange. */
+export const sampledTokens = (end: Exchange): number =>
+  pathTo(end).reduce((sum, { answer }) => sum + answer.ids.length, 0);
+
+/** The branch that the rule names; of equals the last. `fail` leaves the choice of several to the caller. */
+export function pickBranch(ends: readonly Exchange[], rule: BranchRule): Exchange | undefined {
+  if (rule === "fail" && ends.length > 1) return undefined;
+  if (rule !== "longest") return ends.at(-1);
+  const lengths = ends.map(sampledTokens);
+  return ends[lengths.lastIndexOf(Math.max(...lengths))];
+}
+
+/**
+ * A branch as one trajectory. Ids, log-probs and mask are those of the requests: nothing is encoded anew.
+ * @param trains says of which answers the tokens are trained on. Default: all of the branch.
+ */
+export function trajectoryOf(end: Exchange, trains: (exchange: Exchange) => boolean = () => true): Trajectory {
+  const path = pathTo(end);
+  const segments = path.flatMap((exchange, index): Segment[] => {
+    const { ids, logprobs } = exchange.answer;
+    const observed = { ids: exchange.added, trainable: false };
+    const sampled = { ids, logprobs, trainable: trains(exchange) };
+    return index === 0 ? [sampled] : [observed, sampled];
+  });
+  return {
+    promptIds: path[0]!.added,
+    segments: segments.filter(({ ids }) => ids.length > 0),
+    stopReason: end.answer.stopReason,
+    numTurns: 2 * path.length,
+    extraFields: {},
+    weightVersion: Math.min(...path.map(({ answer }) => answer.weightVersion)),
+  };
+}
+
+/**
+ * Every branch as a trajectory, in the order in which they ended. Answers that several branches share are trained on in the first of
+ * them alone, so that no token counts twice.
+ */
+export function trajectoriesOf(exchanges: readonly Exchange[]): Trajectory[] {
+  const taken = new Set<Exchange>();
+  return branchEnds(exchanges).map((end) => {
+    const trajectory = trajectoryOf(end, (exchange) => !taken.has(exchange));
+    for (const exchange of pathTo(end)) taken.add(exchange);
+    return trajectory;
+  });
+}

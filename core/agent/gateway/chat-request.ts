@@ -1,0 +1,129 @@
+import { parseLosslessJson } from "../../data/lossless-json.ts";
+import type { ChatMessage } from "../../data/tokenizer.ts";
+import type { ToolSchema } from "../tool.ts";
+import { ApiError } from "./api-error.ts";
+import { readGenerationRequest, type GenerationRequest } from "./generation-request.ts";
+import { invalid, isFields, type Fields } from "./request-fields.ts";
+
+export interface ChatRequest extends GenerationRequest {
+  /** As chat templates read them: contents are text, arguments of calls are objects. */
+  messages: ChatMessage[];
+  tools: readonly ToolSchema[];
+  /** False: no calls are read out of the answer. */
+  readsCalls: boolean;
+}
+
+export interface CompletionRequest extends GenerationRequest {
+  /** Text, or token ids. */
+  prompt: string | Int32Array;
+}
+
+const MAX_MESSAGES = 10_000;
+const MAX_TOOLS = 512;
+const ROLES: Readonly<Record<string, string>> = {
+  system: "system",
+  developer: "system",
+  user: "user",
+  assistant: "assistant",
+  tool: "tool",
+};
+
+/** Reads a body of `/v1/chat/completions`. @throws ApiError */
+export function readChatRequest(body: Fields): ChatRequest {
+  const { messages, tool_choice: choice = "auto" } = body;
+  if (!Array.isArray(messages) || messages.length === 0 || messages.length > MAX_MESSAGES) {
+    throw invalid("messages", `it must be a list of 1 to ${MAX_MESSAGES} messages`);
+  }
+  const tools = readTools(body["tools"]);
+  if (choice !== null && choice !== "auto" && choice !== "none") {
+    throw new ApiError(
+      400,
+      "'tool_choice' may be auto or none: a call that is forced is not the policy's.",
+      "unsupported_parameter",
+      "tool_choice",
+    );
+  }
+  return {
+    ...readGenerationRequest(body),
+    messages: messages.map(readMessage),
+    tools,
+    readsCalls: tools.length > 0 && choice !== "none",
+  };
+}
+
+/** Reads a body of `/v1/completions`. @throws ApiError */
+export function readCompletionRequest(body: Fields): CompletionRequest {
+  const { prompt } = body;
+  if (typeof prompt === "string" && prompt !== "") return { ...readGenerationRequest(body), prompt };
+  const ids =
+    Array.isArray(prompt) && prompt.length > 0 && prompt.every((id) => Number.isInteger(id) && id >= 0 && id < 2 ** 31);
+  if (!ids) throw invalid("prompt", "it must be a text, or a list of token ids");
+  return { ...readGenerationRequest(body), prompt: Int32Array.from(prompt as number[]) };
+}
+
+function readMessage(message: unknown, index: number): ChatMessage {
+  const at = (field: string): string => `messages[${index}].${field}`;
+  if (!isFields(message)) throw invalid(`messages[${index}]`, "it must be an object");
+  const role = ROLES[String(message["role"])];
+  if (role === undefined) throw invalid(at("role"), `it must be one of ${Object.keys(ROLES).join(", ")}`);
+  const { name, tool_call_id: callId, tool_calls: calls, reasoning_content: reasoning } = message;
+  const read: ChatMessage = { role, content: readContent(message["content"] ?? message["refusal"], at("content")) };
+  if (typeof name === "string") read["name"] = name;
+  if (role === "tool") {
+    if (typeof callId !== "string") throw invalid(at("tool_call_id"), "it must be the id of a call");
+    read["tool_call_id"] = callId;
+  }
+  if (role === "assistant") {
+    if (typeof reasoning === "string") read["reasoning_content"] = reasoning;
+    if (Array.isArray(calls) && calls.length > 0)
+      read["tool_calls"] = calls.map((call) => readCall(call, at("tool_calls")));
+  }
+  return read;
+}
+
+function readContent(content: unknown, at: string): string {
+  if (content === undefined || content === null) return "";
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) throw invalid(at, "it must be text, or a list of parts");
+  return content
+    .map((part: unknown) => {
+      const text = isFields(part) ? (part["text"] ?? part["refusal"]) : undefined;
+      if (typeof text !== "string") throw invalid(at, "only parts of text are served");
+      return text;
+    })
+    .join("");
+}
+
+function readCall(call: unknown, at: string): Fields {
+  const { name, arguments: given = "{}" } = isFields(call) && isFields(call["function"]) ? call["function"] : {};
+  if (!isFields(call) || typeof call["id"] !== "string" || typeof name !== "string" || typeof given !== "string") {
+    throw invalid(at, "a call has an id, and a function with a name and arguments in a text");
+  }
+  return { id: call["id"], type: "function", function: { name, arguments: readArguments(given) } };
+}
+
+/** Templates take an object; a text that is none stays what it is. */
+function readArguments(text: string): unknown {
+  try {
+    const value = parseLosslessJson(text === "" ? "{}" : text);
+    return isFields(value) ? value : text;
+  } catch {
+    return text;
+  }
+}
+
+function readTools(tools: unknown): readonly ToolSchema[] {
+  if (tools === undefined || tools === null) return [];
+  if (!Array.isArray(tools) || tools.length > MAX_TOOLS)
+    throw invalid("tools", `it must be a list of up to ${MAX_TOOLS} tools`);
+  return tools.map((tool: unknown, index) => {
+    const given =
+      isFields(tool) && tool["type"] === "function" && isFields(tool["function"]) ? tool["function"] : undefined;
+    if (given === undefined || typeof given["name"] !== "string") {
+      throw invalid(`tools[${index}]`, "only functions with a name are served");
+    }
+    const parameters = given["parameters"] ?? { type: "object", properties: {} };
+    if (!isFields(parameters)) throw invalid(`tools[${index}].function.parameters`, "it must be a JSON Schema");
+    return { type: "function", function: { ...given, name: given["name"], parameters } };
+  });
+}

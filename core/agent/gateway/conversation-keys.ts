@@ -1,0 +1,36 @@
+import { createHash } from "node:crypto";
+import type { ChatMessage } from "../../data/tokenizer.ts";
+import { stringifyLosslessJson } from "../../data/lossless-json.ts";
+
+/**
+ * Names of the conversations that a list of messages goes through: two conversations have the same name where they consist of the same
+ * messages, whatever a client library did to their form. The n-th name is that of the first n messages.
+ * @param frame what else belongs to a conversation: the tools on offer
+ */
+export function conversationKeys(frame: unknown, messages: readonly ChatMessage[]): string[] {
+  const keys = [hash("", sorted(frame))];
+  for (const message of messages) keys.push(nextKey(keys.at(-1)!, message));
+  return keys;
+}
+
+/** Name of a conversation with one more message. */
+export const nextKey = (key: string, message: ChatMessage): string => hash(key, essence(message));
+
+/** What clients hand back as they got it. Reasoning is none of that, nor is white space around an answer. */
+function essence({ role, content, name, tool_call_id, tool_calls }: ChatMessage): unknown {
+  const text = role === "assistant" && typeof content === "string" ? content.trim() : content;
+  return sorted({ role, text, name, tool_call_id, tool_calls });
+}
+
+const hash = (key: string, value: unknown): string =>
+  createHash("sha256")
+    .update(`${key}\n${stringifyLosslessJson(value)}`)
+    .digest("base64");
+
+/** The value with the keys of objects in order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, field]) => [key, sorted(field)]));
+}

@@ -1,0 +1,284 @@
+import type { ChatMessage, Tokenizer } from "../../data/tokenizer.ts";
+import type { Generation, RolloutEngine, SamplingParams } from "../../engine/rollout-engine.ts";
+import type { ParsedAnswer, ToolParser } from "../tool-parser.ts";
+import type { TurnTokens } from "../turn-tokens.ts";
+import { ApiError } from "./api-error.ts";
+import { conversationKeys, nextKey } from "./conversation-keys.ts";
+import type { ChatRequest, CompletionRequest } from "./chat-request.ts";
+import { tokensOf, type Exchange } from "./exchange.ts";
+import type { GenerationRequest } from "./generation-request.ts";
+import { cutAtStop } from "./stop-texts.ts";
+
+export interface SessionOptions {
+  rollout: RolloutEngine;
+  /** What requests leave open. `max_tokens` is what a conversation may have after its first prompt, its later messages included. */
+  sampling: SamplingParams;
+  /** Whether requests choose temperature, top_p, top_k and seed. Where a policy is trained they do not: log-probs hold for one sampling. */
+  choosesSampling: boolean;
+  /** Tokens of the longest first prompt. Default: no limit but the engine's. */
+  promptLength?: number;
+  /** Requests in all. Default: 10,000. */
+  maxRequests?: number;
+  /** Requests under way at once. Default: 256. */
+  maxConcurrent?: number;
+  /** Names the conversation for engines that keep its cache. */
+  sticky?: string;
+}
+
+/** What is needed of the model to turn messages into tokens and back. */
+export interface ModelFormat {
+  tokenizer: Tokenizer;
+  parser: ToolParser;
+  /** The chat template with these tools. */
+  turnTokens(tools: ChatRequest["tools"]): TurnTokens;
+}
+
+/** What a session tells beside its exchanges. */
+export interface SessionCounts {
+  /** Requests that were answered. */
+  requests: number;
+  /** Requests whose client went away, or whose session ended, before the answer. */
+  aborted: number;
+  /** Requests that ended with an error. */
+  failed: number;
+  /** Requests that asked for another temperature, top_p, top_k or seed than the run's. */
+  samplingOverridden: number;
+  /** Stretches of answers that look like calls and are none. */
+  invalidCalls: number;
+}
+
+/** One answer to a request. */
+export interface Answer {
+  exchange: Exchange;
+  text: string;
+  finishReason: "stop" | "length";
+  promptTokens: number;
+}
+
+export interface ChatAnswer extends Answer {
+  parsed: ParsedAnswer;
+  /** What the client gets, in the form in which it comes back. */
+  message: ChatMessage;
+  startsInReasoning: boolean;
+}
+
+/** Where a request goes on from. */
+interface Prompt {
+  parent: Exchange | undefined;
+  added: Int32Array;
+}
+
+const NO_CALLS = { reasoning: "", calls: [], errors: [] };
+/** Spreads the seeds of a session's requests. */
+const SEED_STEP = 0x9e3779b1;
+
+/**
+ * The requests of one agent, or of whoever holds the session's key: each is answered by the rollout engine, and kept as tokens with
+ * log-probs. A request whose messages begin with those of an earlier one and its answer goes on from the very tokens of it; any other begins
+ * a conversation of its own.
+ */
+export class GatewaySession {
+  readonly exchanges: Exchange[] = [];
+  readonly counts: SessionCounts = { requests: 0, aborted: 0, failed: 0, samplingOverridden: 0, invalidCalls: 0 };
+  /** A request was refused because its conversation has no room left. */
+  exhausted = false;
+  /** The latest exchange that ended a conversation of that name. */
+  private readonly byKey = new Map<string, Exchange>();
+  /** Texts up to the end of answers to plain completions. */
+  private readonly texts = new Map<Exchange, string>();
+  private readonly underWay = new Set<AbortController>();
+  private admitted = 0;
+  private answered = 0;
+  private closed = false;
+
+  constructor(
+    private readonly format: ModelFormat,
+    private readonly options: SessionOptions,
+  ) {}
+
+  /** @throws ApiError */
+  chat(request: ChatRequest, client: AbortController): Promise<ChatAnswer[]> {
+    return this.admit(client, async (ordinal) => {
+      const { tokenizer, parser } = this.format;
+      const keys = conversationKeys(request.tools, request.messages);
+      const prompt = this.chatPrompt(request, keys);
+      const startsInReasoning = tokenizer.decode(prompt.added.slice(-8)).trimEnd().endsWith("<think>");
+      const answers = await this.generate(prompt, request, ordinal, client.signal, request.readsCalls);
+      return answers.map((answer) => {
+        const { text, finishReason } = answer;
+        const parsed = request.readsCalls
+          ? parser.parse(text, { tools: request.tools, finishReason, startsInReasoning })
+          : { ...NO_CALLS, content: text };
+        this.counts.invalidCalls += parsed.errors.length;
+        const message = assistantMessage(parsed);
+        this.byKey.set(nextKey(keys.at(-1)!, message), answer.exchange);
+        return { ...answer, parsed, message, startsInReasoning };
+      });
+    });
+  }
+
+  /** @throws ApiError */
+  complete(request: CompletionRequest, client: AbortController): Promise<Answer[]> {
+    return this.admit(client, async (ordinal) => {
+      const { tokenizer } = this.format;
+      const { prompt: given } = request;
+      const text = typeof given === "string" ? given : tokenizer.decode(given);
+      const answers = await this.generate(this.textPrompt(given), request, ordinal, client.signal);
+      for (const answer of answers) this.texts.set(answer.exchange, text + answer.text);
+      return answers;
+    });
+  }
+
+  /** Ends what is under way; later requests are refused. */
+  close(): void {
+    this.closed = true;
+    for (const controller of this.underWay) controller.abort();
+  }
+
+  /** Takes out the conversations in which nothing happened since a time (ms since 1970). */
+  takeIdle(since: number): Exchange[] {
+    const roots = new Map<Exchange, Exchange>();
+    for (const exchange of this.exchanges)
+      roots.set(exchange, exchange.parent ? roots.get(exchange.parent)! : exchange);
+    const busy = new Set(
+      this.exchanges.filter(({ endedAt }) => endedAt >= since).map((exchange) => roots.get(exchange)),
+    );
+    const idle = this.exchanges.filter((exchange) => !busy.has(roots.get(exchange)));
+    const gone = new Set(idle);
+    this.exchanges.splice(0, Infinity, ...this.exchanges.filter((exchange) => !gone.has(exchange)));
+    for (const [key, exchange] of this.byKey) if (gone.has(exchange)) this.byKey.delete(key);
+    for (const exchange of idle) this.texts.delete(exchange);
+    return idle;
+  }
+
+  private async admit<T>(client: AbortController, work: (ordinal: number) => Promise<T>): Promise<T> {
+    const { maxRequests = 10_000, maxConcurrent = 256 } = this.options;
+    if (this.closed) throw new ApiError(401, "The run of this key has ended.", "invalid_api_key");
+    if (this.admitted >= maxRequests) {
+      throw new ApiError(400, `A run may make ${maxRequests} requests, which it has.`, "request_limit_exceeded");
+    }
+    if (this.underWay.size >= maxConcurrent) {
+      throw new ApiError(429, `There are ${maxConcurrent} requests of this run under way.`, "rate_limit_exceeded");
+    }
+    this.underWay.add(client);
+    try {
+      const result = await work(this.admitted++);
+      this.counts.requests += 1;
+      return result;
+    } catch (error) {
+      this.counts[client.signal.aborted ? "aborted" : "failed"] += 1;
+      throw error;
+    } finally {
+      this.underWay.delete(client);
+    }
+  }
+
+  private chatPrompt({ messages, tools }: ChatRequest, keys: readonly string[]): Prompt {
+    const tokens = this.format.turnTokens(tools);
+    for (let count = messages.length; count > 0; count--) {
+      const answer = messages[count - 1]!;
+      const parent = answer.role === "assistant" ? this.byKey.get(keys[count]!) : undefined;
+      if (parent === undefined) continue;
+      const last = parent.answer.ids.at(-1)!;
+      return { parent, added: tokens.after(answer, last, messages.slice(count)) };
+    }
+    return { parent: undefined, added: tokens.encode(tokens.render(messages)) };
+  }
+
+  private textPrompt(prompt: CompletionRequest["prompt"]): Prompt {
+    const { tokenizer } = this.format;
+    if (typeof prompt !== "string") {
+      const starts = (parent: Exchange): boolean => tokensOf(parent).every((id, index) => id === prompt[index]);
+      const parent = longest(this.exchanges.filter((exchange) => exchange.length < prompt.length && starts(exchange)));
+      return { parent, added: prompt.slice(parent?.length ?? 0) };
+    }
+    const parent = longest([...this.texts].filter(([, text]) => prompt.startsWith(text)).map(([exchange]) => exchange));
+    const rest = prompt.slice(parent === undefined ? 0 : this.texts.get(parent)!.length);
+    return { parent, added: tokenizer.encode(rest, { addSpecialTokens: parent === undefined }) };
+  }
+
+  private async generate(
+    prompt: Prompt,
+    request: GenerationRequest,
+    ordinal: number,
+    signal: AbortSignal,
+    /** Parsers read special tokens; people do not. */
+    keepSpecial = false,
+  ): Promise<Answer[]> {
+    const { parent, added } = prompt;
+    const promptIds = parent === undefined ? added : joined(tokensOf(parent), added);
+    const promptLength = parent?.promptLength ?? added.length;
+    const sampling = this.sampling(request, ordinal, this.room(promptIds.length, promptLength));
+    const { rollout, sticky } = this.options;
+    const one = async (choice: number): Promise<Generation> => {
+      const seed = (sampling.seed + choice) >>> 0;
+      const generation = await rollout.generate(promptIds, { ...sampling, seed }, { signal, sticky });
+      if (generation.stopReason === "abort") throw new ApiError(503, "The generation was aborted.", "aborted");
+      return generation;
+    };
+    const generations = await Promise.all(Array.from({ length: request.n }, (_, choice) => one(choice)));
+    return generations.map((generation) => {
+      const { answer, text } = cutAtStop(generation, request.stop, this.format.tokenizer, !keepSpecial);
+      const length = promptIds.length + answer.ids.length;
+      const index = this.answered++;
+      const exchange = { index, parent, added, answer, length, promptLength, endedAt: Date.now() };
+      this.exchanges.push(exchange);
+      const finishReason = answer.stopReason === "length" ? "length" : "stop";
+      return { exchange, text, finishReason, promptTokens: promptIds.length };
+    });
+  }
+
+  /** Tokens that an answer may have. @throws ApiError when there are none left, or the prompt is too long */
+  private room(length: number, promptLength: number): number {
+    const longest = this.options.promptLength ?? Infinity;
+    const { max_tokens: response } = this.options.sampling;
+    const refuse = (what: string): ApiError => {
+      this.exhausted = true;
+      return new ApiError(400, what, "context_length_exceeded", "messages");
+    };
+    if (promptLength === 0) throw new ApiError(400, "The prompt has no token.", "invalid_value", "messages");
+    if (promptLength > longest) throw refuse(`The prompt has ${promptLength} tokens; a prompt may have ${longest}.`);
+    const room = response - (length - promptLength);
+    if (room >= 1) return room;
+    throw refuse(
+      `The conversation has ${length - promptLength} tokens after its first prompt; ${response} are allowed, the answer included.`,
+    );
+  }
+
+  private sampling(request: GenerationRequest, ordinal: number, room: number): SamplingParams {
+    const { sampling: run, choosesSampling } = this.options;
+    const wanted = { temperature: request.temperature, top_p: request.topP, top_k: request.topK };
+    const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
+    const own = choosesSampling ? given : {};
+    const differs = Object.entries(given).some(([name, value]) => run[name as keyof typeof wanted] !== value);
+    if (!choosesSampling && (differs || request.seed !== undefined)) this.counts.samplingOverridden += 1;
+    const seed = (choosesSampling ? request.seed : undefined) ?? run.seed + ordinal * SEED_STEP;
+    return { ...run, ...own, seed: seed >>> 0, max_tokens: Math.min(request.maxTokens ?? Infinity, room) };
+  }
+}
+
+/** The message as the client gets it and hands it back; what was meant as a call and is none stays text, so that nothing is lost. */
+function assistantMessage({ content, calls, errors }: ParsedAnswer): ChatMessage {
+  const text = content + errors.map(({ raw }) => raw).join("");
+  if (calls.length === 0) return { role: "assistant", content: text };
+  const tool_calls = calls.map(({ id, name, arguments: args }) => ({
+    id: id ?? `call_${globalThis.crypto.randomUUID().replaceAll("-", "")}`,
+    type: "function",
+    // As it comes back: through JSON.
+    function: { name, arguments: args },
+  }));
+  return { role: "assistant", content: text, tool_calls };
+}
+
+const longest = (exchanges: readonly Exchange[]): Exchange | undefined =>
+  exchanges.reduce<Exchange | undefined>(
+    (best, one) => (best === undefined || one.length >= best.length ? one : best),
+    undefined,
+  );
+
+function joined(a: Int32Array, b: Int32Array): Int32Array {
+  const ids = new Int32Array(a.length + b.length);
+  ids.set(a);
+  ids.set(b, a.length);
+  return ids;
+}

@@ -1,0 +1,257 @@
+import { createHash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { ChatTemplateOptions, Tokenizer } from "../../data/tokenizer.ts";
+import type { ToolParser } from "../tool-parser.ts";
+import { TurnTokens } from "../turn-tokens.ts";
+import { ApiError, apiErrorOf } from "./api-error.ts";
+import { readChatRequest, readCompletionRequest, type ChatRequest } from "./chat-request.ts";
+import { GatewaySession, type ModelFormat, type SessionOptions } from "./gateway-session.ts";
+import { chatChunks, chatCompletion, textChunks, textCompletion, type ResponseHead } from "./openai-answer.ts";
+import { readJsonBody } from "./read-body.ts";
+
+export interface GatewayOptions {
+  tokenizer: Tokenizer;
+  /** Reads the calls of answers; asked for when the first request with tools comes. */
+  parser: () => ToolParser;
+  /** Further variables of the chat template: `data.apply_chat_template_kwargs`. */
+  templateVariables?: ChatTemplateOptions;
+  /** Name that `/v1/models` gives. Default: `policy`. */
+  model?: string;
+  /** 0: any that is free. */
+  port?: number;
+  limits?: Partial<GatewayLimits>;
+}
+
+/** What one connection may take. */
+export interface GatewayLimits {
+  /** Time for a request's headers, in ms: who is slower holds a connection for nothing. Default: 10 s. */
+  headersTimeout: number;
+  /** Time for all of a request, its body included, in ms. Default: 60 s. */
+  requestTimeout: number;
+  /** Bytes of a body. Default: 16 MiB, far more than any conversation that a model can read. */
+  maxBytes: number;
+}
+
+/** How a client reaches a session. */
+export interface GatewayAccess {
+  session: GatewaySession;
+  /** `http://127.0.0.1:<port>/v1`. */
+  baseURL: string;
+  apiKey: string;
+}
+
+const HOST = "127.0.0.1";
+const LIMITS: GatewayLimits = { headersTimeout: 10_000, requestTimeout: 60_000, maxBytes: 16 * 1024 * 1024 };
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Lines that keep a stream open while the engine is busy. */
+const KEEP_ALIVE_MS = 15_000;
+/** Sets of tools whose templates are remembered. */
+const REMEMBERED = 64;
+
+type Send = (status: number, body: object) => void;
+
+/**
+ * An OpenAI-compatible server on loopback in front of rollout engines. Each session has a key of its own and an engine of its own choice;
+ * the server runs while there is a session.
+ */
+export class Gateway {
+  private readonly sessions = new Map<string, { session: GatewaySession; secret: Buffer }>();
+  private readonly templates = new Map<string, TurnTokens>();
+  private readonly format: ModelFormat;
+  private readonly created = Math.floor(Date.now() / 1000);
+  private readonly limits: GatewayLimits;
+  private server: Promise<Server> | undefined;
+
+  constructor(private readonly options: GatewayOptions) {
+    const { parser } = options;
+    this.limits = { ...LIMITS, ...options.limits };
+    this.format = {
+      tokenizer: options.tokenizer,
+      get parser() {
+        return parser();
+      },
+      turnTokens: (tools) => this.turnTokens(tools),
+    };
+  }
+
+  /** Begins a session. */
+  async open(options: SessionOptions): Promise<GatewayAccess> {
+    const [id, secret] = [randomUUID(), randomBytes(24).toString("base64url")];
+    const session = new GatewaySession(this.format, options);
+    this.sessions.set(id, { session, secret: digest(secret) });
+    try {
+      this.server ??= this.listen();
+      const { port } = (await this.server).address() as AddressInfo;
+      return { session, baseURL: `http://${HOST}:${port}/v1`, apiKey: `${id}.${secret}` };
+    } catch (error) {
+      this.server = undefined;
+      this.sessions.delete(id);
+      throw error;
+    }
+  }
+
+  /** Ends a session; with the last one the server ends. */
+  async close(session: GatewaySession): Promise<void> {
+    session.close();
+    for (const [id, held] of this.sessions) if (held.session === session) this.sessions.delete(id);
+    if (this.sessions.size > 0) return;
+    const server = this.server;
+    this.server = undefined;
+    const running = await server;
+    if (running === undefined) return;
+    const closed = new Promise((resolve) => running.close(resolve));
+    running.closeAllConnections();
+    await closed;
+  }
+
+  private listen(): Promise<Server> {
+    const { headersTimeout, requestTimeout } = this.limits;
+    const connectionsCheckingInterval = Math.min(1000, headersTimeout);
+    const server = createServer(
+      { headersTimeout, requestTimeout, connectionsCheckingInterval, maxHeaderSize: MAX_HEADER_BYTES, noDelay: true },
+      (request, response) => void this.serve(request, response),
+    );
+    return new Promise((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(this.options.port ?? 0, HOST, () => resolve(server));
+    });
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const client = new AbortController();
+    response.once("close", () => client.abort());
+    response.on("error", () => client.abort());
+    const send: Send = (status, body) => {
+      if (response.destroyed || response.headersSent) return;
+      const text = JSON.stringify(body);
+      // The rest of a body that was not read is not waited for.
+      const end = request.complete ? {} : { connection: "close" };
+      response.writeHead(status, {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(text),
+        ...end,
+      });
+      response.end(text);
+    };
+    try {
+      await this.route(request, response, send, client);
+    } catch (error) {
+      const told = apiErrorOf(error);
+      if (response.headersSent) response.end(event(told.body()));
+      else send(told.status, told.body());
+    }
+  }
+
+  private async route(
+    request: IncomingMessage,
+    response: ServerResponse,
+    send: Send,
+    client: AbortController,
+  ): Promise<void> {
+    const session = this.authorized(request.headers.authorization);
+    const [path = ""] = (request.url ?? "").split("?");
+    const { method = "" } = request;
+    const model = this.options.model ?? "policy";
+    const described = { id: model, object: "model", created: this.created, owned_by: "verl" };
+    if (method === "GET" && path === "/v1/models") return send(200, { object: "list", data: [described] });
+    if (method === "GET" && path.startsWith("/v1/models/"))
+      return send(200, { ...described, id: decodeURIComponent(path.slice(11)) });
+    if (method === "POST" && path === "/v1/chat/completions")
+      return this.chat(request, response, send, session, client);
+    if (method === "POST" && path === "/v1/completions") return this.complete(request, response, send, session, client);
+    throw new ApiError(
+      404,
+      `There is no ${method} ${path}; /v1/chat/completions, /v1/completions and /v1/models are served.`,
+    );
+  }
+
+  private async chat(
+    request: IncomingMessage,
+    response: ServerResponse,
+    send: Send,
+    session: GatewaySession,
+    client: AbortController,
+  ): Promise<void> {
+    const asked = readChatRequest(await readJsonBody(request, this.limits.maxBytes));
+    const head = headOf("chatcmpl", asked.model);
+    const tokens = asked.logprobs ? this.options.tokenizer : undefined;
+    const answering = session.chat(asked, client);
+    if (!asked.stream) return send(200, chatCompletion(head, await answering, tokens));
+    const { tools, includeUsage } = asked;
+    await stream(response, answering, (answers) =>
+      chatChunks(head, answers, { parser: this.format.parser, tools, tokens, includeUsage }),
+    );
+  }
+
+  private async complete(
+    request: IncomingMessage,
+    response: ServerResponse,
+    send: Send,
+    session: GatewaySession,
+    client: AbortController,
+  ): Promise<void> {
+    const asked = readCompletionRequest(await readJsonBody(request, this.limits.maxBytes));
+    const head = headOf("cmpl", asked.model);
+    const tokens = asked.logprobs ? this.options.tokenizer : undefined;
+    const answering = session.complete(asked, client);
+    if (!asked.stream) return send(200, textCompletion(head, await answering, tokens));
+    await stream(response, answering, (answers) =>
+      textChunks(head, answers, { tokens, includeUsage: asked.includeUsage }),
+    );
+  }
+
+  /** @throws ApiError 401 */
+  private authorized(header: string | undefined): GatewaySession {
+    const [, id = "", secret = ""] = /^Bearer ([\w-]{1,64})\.([\w-]{1,64})$/.exec(header ?? "") ?? [];
+    const held = this.sessions.get(id);
+    if (timingSafeEqual(digest(secret), held?.secret ?? digest("")) && held !== undefined) return held.session;
+    throw new ApiError(401, "The API key is missing, wrong, or of a run that has ended.", "invalid_api_key");
+  }
+
+  private turnTokens(tools: ChatRequest["tools"]): TurnTokens {
+    const key = JSON.stringify(tools);
+    let tokens = this.templates.get(key);
+    if (tokens === undefined) {
+      if (this.templates.size >= REMEMBERED) this.templates.clear();
+      const { tokenizer, templateVariables } = this.options;
+      tokens = new TurnTokens(tokenizer, { ...templateVariables, tools: tools.map((tool) => ({ ...tool })) });
+      this.templates.set(key, tokens);
+    }
+    return tokens;
+  }
+}
+
+const digest = (secret: string): Buffer => createHash("sha256").update(secret).digest();
+
+const headOf = (kind: string, model: string): ResponseHead => ({
+  id: `${kind}-${randomUUID()}`,
+  created: Math.floor(Date.now() / 1000),
+  model,
+});
+
+const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+
+/** Answers by server-sent events. What goes wrong before the first is told as a plain response; a busy engine is waited for. */
+async function stream<A>(
+  response: ServerResponse,
+  answering: Promise<A>,
+  chunksOf: (answers: A) => Iterable<object>,
+): Promise<void> {
+  const open = (): void => {
+    if (response.headersSent) return;
+    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+  };
+  const timer = setInterval(() => {
+    open();
+    response.write(": waiting\n\n");
+  }, KEEP_ALIVE_MS);
+  try {
+    const answers = await answering;
+    open();
+    for (const chunk of chunksOf(answers)) response.write(event(chunk));
+    response.end("data: [DONE]\n\n");
+  } finally {
+    clearInterval(timer);
+  }
+}

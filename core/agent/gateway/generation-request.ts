@@ -1,0 +1,92 @@
+import { ApiError } from "./api-error.ts";
+import { flagField, integerField, invalid, isFields, numberField, type Fields } from "./request-fields.ts";
+
+/** What chat and plain completions have in common. */
+export interface GenerationRequest {
+  /** As the client calls it; any name is served by the one model. */
+  model: string;
+  temperature?: number;
+  topP?: number;
+  topK?: number;
+  seed?: number;
+  maxTokens?: number;
+  /** Texts that end the answer, and are no part of its text. */
+  stop: readonly string[];
+  /** Answers. */
+  n: number;
+  stream: boolean;
+  /** The stream ends with a chunk of token counts. */
+  includeUsage: boolean;
+  logprobs: boolean;
+}
+
+const MAX_CHOICES = 64;
+const MAX_STOPS = 16;
+const MAX_STOP_LENGTH = 1000;
+
+/** Fields that would change what is sampled, and their values that change nothing. */
+const NOT_SERVED: Readonly<Record<string, (value: unknown) => boolean>> = {
+  frequency_penalty: (value) => value === 0,
+  presence_penalty: (value) => value === 0,
+  logit_bias: (value) => isFields(value) && Object.keys(value).length === 0,
+  response_format: (value) => isFields(value) && value["type"] === "text",
+  top_logprobs: (value) => value === 0,
+  audio: () => false,
+  functions: () => false,
+  echo: (value) => value === false,
+  suffix: (value) => value === "",
+  best_of: (value) => value === 1,
+};
+
+/** Reads the fields that say how to sample. @throws ApiError for values out of range and for what is not served */
+export function readGenerationRequest(body: Fields): GenerationRequest {
+  for (const [name, changesNothing] of Object.entries(NOT_SERVED)) {
+    const value = body[name] ?? undefined;
+    if (value !== undefined && !changesNothing(value)) {
+      throw new ApiError(
+        400,
+        `'${name}' is not served here: sampling would not be the policy's.`,
+        "unsupported_parameter",
+        name,
+      );
+    }
+  }
+  const { model } = body;
+  if (typeof model !== "string" || model === "") throw invalid("model", "it must be a name");
+  const options = body["stream_options"] ?? undefined;
+  if (options !== undefined && !isFields(options)) throw invalid("stream_options", "it must be an object");
+  const most = 2 ** 31 - 1;
+  return {
+    model,
+    temperature: numberField(body, "temperature", 0, 2),
+    topP: readTopP(body),
+    topK: integerField(body, "top_k", -1, most),
+    seed: integerField(body, "seed", Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+    maxTokens: integerField(body, "max_completion_tokens", 1, most) ?? integerField(body, "max_tokens", 1, most),
+    stop: readStop(body["stop"]),
+    n: integerField(body, "n", 1, MAX_CHOICES) ?? 1,
+    stream: flagField(body, "stream"),
+    includeUsage: options !== undefined && flagField(options, "include_usage"),
+    logprobs: readLogprobs(body["logprobs"]),
+  };
+}
+
+function readTopP(body: Fields): number | undefined {
+  const value = numberField(body, "top_p", 0, 1);
+  if (value === 0) throw invalid("top_p", "it must be above 0");
+  return value;
+}
+
+function readStop(value: unknown): readonly string[] {
+  const stops = [value ?? []].flat() as unknown[];
+  const fits = stops.every((stop) => typeof stop === "string" && stop !== "" && stop.length <= MAX_STOP_LENGTH);
+  if (!fits || stops.length > MAX_STOPS) throw invalid("stop", `it must be up to ${MAX_STOPS} texts`);
+  return stops as string[];
+}
+
+/** A flag of chats; of plain completions the number of likeliest tokens, of which there are none here. */
+function readLogprobs(value: unknown): boolean {
+  if (value === undefined || value === null || value === false) return false;
+  if (value === true || value === 0) return true;
+  throw invalid("logprobs", "the sampled token's own is there (true; 0 in plain completions), no others are");
+}

@@ -1,0 +1,4 @@
+export { branchEnds, pickBranch, sampledTokens, trajectoriesOf, trajectoryOf, type BranchRule } from "./branches.ts";
+export type { Exchange } from "./exchange.ts";
+export { Gateway, type GatewayAccess, type GatewayOptions } from "./gateway.ts";
+export type { GatewaySession, SessionCounts, SessionOptions } from "./gateway-session.ts";

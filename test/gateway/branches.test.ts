@@ -1,0 +1,116 @@
+import { describe, expect, it } from "@jest/globals";
+import type OpenAI from "openai";
+import { branchEnds, pickBranch, sampledTokens, trajectoriesOf, trajectoryOf } from "../../core/agent/gateway/index.ts";
+import { CALC, callOf, ScriptedRollout, tokenizer, withSession } from "./support.ts";
+
+type Messages = OpenAI.ChatCompletionMessageParam[];
+const text = (ids: Int32Array): string => tokenizer.decode(ids);
+const masked = ({ segments }: ReturnType<typeof trajectoryOf>): string =>
+  segments.map(({ ids, trainable }) => (trainable ? text(ids) : `(${text(ids)})`)).join("");
+
+describe("requests of one session", () => {
+  it("are one conversation where the messages go on from an answer, whatever a client did to its form", async () => {
+    const rollout = new ScriptedRollout((_, number) => [`0${callOf("1+2")}`, "=3"][number]!);
+    await withSession(rollout, async ({ client, session }) => {
+      const ask: Messages = [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "1+" },
+            { type: "text", text: "2" },
+          ],
+        },
+      ];
+      const first = await client.chat.completions.create({ model: "m", messages: ask, tools: [CALC] });
+      const [call] = first.choices[0]!.message.tool_calls!;
+      if (call?.type !== "function") throw new Error("no call");
+      const again = {
+        id: call.id,
+        type: "function" as const,
+        function: { name: "calc", arguments: '{ "e" : "1+2" }' },
+      };
+      const messages: Messages = [
+        { role: "user", content: "1+2" },
+        { role: "assistant", content: [{ type: "text", text: "0 " }], tool_calls: [again] },
+        { role: "tool", tool_call_id: call.id, content: "3" },
+      ];
+      await client.chat.completions.create({ model: "m", messages, tools: [CALC] });
+      expect(session.exchanges[1]!.parent).toBe(session.exchanges[0]);
+      expect(masked(trajectoryOf(session.exchanges[1]!))).toBe(
+        `0${callOf("1+2")}<|end|>(<tool_response>3</tool_response><|assistant|>)=3<|end|>`,
+      );
+    });
+  });
+
+  it("begin another conversation where the history, or the tools, are others", async () => {
+    const rollout = new ScriptedRollout((_, number) => `=${number}`);
+    await withSession(rollout, async ({ client, session }) => {
+      const ask = (messages: Messages, tools?: OpenAI.ChatCompletionTool[]) =>
+        client.chat.completions.create({ model: "m", messages, tools });
+      const user = (content: string): Messages[number] => ({ role: "user", content });
+      const assistant = (content: string): Messages[number] => ({ role: "assistant", content });
+      await ask([user("1+1")]);
+      await ask([user("1+1"), assistant("=0"), user("2+2")]);
+      await ask([user("1+1"), assistant("=9"), user("2+2")]);
+      await ask([user("1+1"), assistant("=0"), user("2+2")], [CALC]);
+      expect(session.exchanges.map(({ parent }) => parent?.index)).toEqual([undefined, 0, undefined, undefined]);
+      expect(branchEnds(session.exchanges).map(({ index }) => index)).toEqual([1, 2, 3]);
+    });
+  });
+
+  it("branch where several go on from one answer; what they share is trained on once", async () => {
+    const rollout = new ScriptedRollout((_, number) => ["=1", "=22", "=333", "=4"][number]!);
+    await withSession(rollout, async ({ client, session }) => {
+      const start: Messages = [{ role: "user", content: "1+1" }];
+      const ask = (...more: Messages) => client.chat.completions.create({ model: "m", messages: [...start, ...more] });
+      await ask();
+      const answer = { role: "assistant", content: "=1" } as const;
+      await ask(answer, { role: "user", content: "2" });
+      await ask(answer, { role: "user", content: "3" });
+      await ask(answer, { role: "user", content: "4" });
+      const all = trajectoriesOf(session.exchanges);
+      expect(all.map(masked)).toEqual([
+        "=1<|end|>(<|user|>2<|end|><|assistant|>)=22<|end|>",
+        "(=1<|end|>)(<|user|>3<|end|><|assistant|>)=333<|end|>",
+        "(=1<|end|>)(<|user|>4<|end|><|assistant|>)=4<|end|>",
+      ]);
+      const ends = branchEnds(session.exchanges);
+      expect(ends.map(sampledTokens)).toEqual([7, 8, 6]);
+      expect(pickBranch(ends, "longest")).toBe(ends[1]);
+      expect(pickBranch(ends, "last")).toBe(ends[2]);
+      expect(pickBranch(ends, "fail")).toBeUndefined();
+      expect(pickBranch(ends.slice(1, 2), "fail")).toBe(ends[1]);
+      expect(masked(trajectoryOf(ends[1]!))).toBe("=1<|end|>(<|user|>3<|end|><|assistant|>)=333<|end|>");
+    });
+  });
+
+  it("may ask for several answers, each with a seed of its own", async () => {
+    const rollout = new ScriptedRollout((_, number) => `=${number}`);
+    await withSession(rollout, async ({ client, session }) => {
+      const { choices, usage } = await client.chat.completions.create({
+        model: "m",
+        messages: [{ role: "user", content: "1" }],
+        n: 3,
+      });
+      expect(choices.map(({ message }) => message.content)).toEqual(["=0", "=1", "=2"]);
+      expect(usage!.completion_tokens).toBe(9);
+      expect(new Set(rollout.requests.map(({ sampling }) => sampling.seed)).size).toBe(3);
+      expect(branchEnds(session.exchanges)).toHaveLength(3);
+    });
+  });
+
+  it("give up their idle conversations, whole ones only", async () => {
+    const rollout = new ScriptedRollout((_, number) => `=${number}`);
+    await withSession(rollout, async ({ client, session }) => {
+      const ask = (...messages: Messages) => client.chat.completions.create({ model: "m", messages });
+      await ask({ role: "user", content: "1" });
+      await ask({ role: "user", content: "2" });
+      const between = Date.now() + 1;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      await ask({ role: "user", content: "1" }, { role: "assistant", content: "=0" }, { role: "user", content: "3" });
+      expect(session.takeIdle(between).map(({ index }) => index)).toEqual([1]);
+      expect(session.exchanges.map(({ index }) => index)).toEqual([0, 2]);
+      expect(session.takeIdle(Infinity).map(({ index }) => index)).toEqual([0, 2]);
+    });
+  });
+});

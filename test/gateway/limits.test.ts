@@ -1,0 +1,232 @@
+import { connect } from "node:net";
+import { describe, expect, it } from "@jest/globals";
+import OpenAI, { APIError, APIUserAbortError } from "openai";
+import { VerlError } from "../../core/errors/index.ts";
+import { CALC, ScriptedRollout, withSession } from "./support.ts";
+
+const ASK = { model: "m", messages: [{ role: "user" as const, content: "1+1" }] };
+const never = (): Promise<string> => new Promise(() => {});
+
+async function failure(request: Promise<unknown>): Promise<APIError> {
+  try {
+    await request;
+  } catch (error) {
+    return error as APIError;
+  }
+  throw new Error("Nothing was thrown.");
+}
+
+describe("a request that cannot be served", () => {
+  it.each<[string, object, number, string | null, string | null]>([
+    ["no messages", { messages: [] }, 400, "invalid_value", "messages"],
+    ["a role of nobody", { messages: [{ role: "ghost", content: "" }] }, 400, "invalid_value", "messages[0].role"],
+    [
+      "an image",
+      { messages: [{ role: "user", content: [{ type: "image_url" }] }] },
+      400,
+      "invalid_value",
+      "messages[0].content",
+    ],
+    ["a temperature out of range", { temperature: 3 }, 400, "invalid_value", "temperature"],
+    ["a penalty", { presence_penalty: 1 }, 400, "unsupported_parameter", "presence_penalty"],
+    ["a forced call", { tools: [CALC], tool_choice: "required" }, 400, "unsupported_parameter", "tool_choice"],
+    ["a format", { response_format: { type: "json_object" } }, 400, "unsupported_parameter", "response_format"],
+    ["letters without a token", { messages: [{ role: "user", content: "Zürich" }] }, 400, null, null],
+  ])("is told so in OpenAI's form: %s", async (_, change, status, code, param) => {
+    await withSession(new ScriptedRollout(() => "=2"), async ({ client, session }) => {
+      const error = await failure(client.chat.completions.create({ ...ASK, ...change } as never));
+      expect(error).toBeInstanceOf(APIError);
+      expect(error).toMatchObject({ status, code, param, type: "invalid_request_error" });
+      expect(session.exchanges).toEqual([]);
+    });
+  });
+
+  it("is no harm when its body is no request at all", async () => {
+    await withSession(
+      new ScriptedRollout(() => "=2"),
+      async ({ baseURL, apiKey }) => {
+        const post = async (body: string, path = "/chat/completions", key = apiKey) => {
+          const response = await fetch(baseURL + path, {
+            method: "POST",
+            body,
+            headers: { authorization: `Bearer ${key}` },
+          });
+          return [response.status, ((await response.json()) as { error: { message: string } }).error.message] as const;
+        };
+        expect(await post("{")).toEqual([400, expect.stringContaining("not JSON")]);
+        expect(await post("[]")).toEqual([400, "The body must be a JSON object."]);
+        expect(await post(`{"a":${"[".repeat(500)}`)).toEqual([400, expect.stringContaining("nested deeper")]);
+        expect(await post(JSON.stringify({ text: "x".repeat(5000) }))).toEqual([
+          413,
+          expect.stringContaining("4096 bytes"),
+        ]);
+        expect(await post("{}", "/embeddings")).toEqual([404, expect.stringContaining("/v1/embeddings")]);
+        for (const key of ["", "x", `${apiKey}x`, apiKey.slice(0, -1), `${apiKey.split(".")[0]}.`]) {
+          expect(await post("{}", "/chat/completions", key)).toEqual([401, expect.stringContaining("API key")]);
+        }
+      },
+      {},
+      { limits: { maxBytes: 4096 } },
+    );
+  });
+
+  it("is refused when its conversation has no room left, and the session knows", async () => {
+    const rollout = new ScriptedRollout(() => "=2");
+    const sampling = { temperature: 1, top_k: -1, top_p: 1, max_tokens: 8, stop_token_ids: [], seed: 0 };
+    await withSession(
+      rollout,
+      async ({ client, session }) => {
+        await client.chat.completions.create(ASK);
+        expect(rollout.requests[0]!.sampling.max_tokens).toBe(8);
+        const more = [
+          { role: "assistant" as const, content: "=2" },
+          { role: "user" as const, content: "3" },
+        ];
+        const messages = [...ASK.messages, ...more];
+        await client.chat.completions.create({ model: "m", messages });
+        expect(rollout.requests[1]!.sampling.max_tokens).toBe(1);
+        expect(session.exhausted).toBe(false);
+        const longer = [
+          ...messages,
+          { role: "assistant" as const, content: "=" },
+          { role: "user" as const, content: "4" },
+        ];
+        const error = await failure(client.chat.completions.create({ model: "m", messages: longer }));
+        expect(error).toMatchObject({ status: 400, code: "context_length_exceeded" });
+        expect(session.exhausted).toBe(true);
+        const long = { model: "m", messages: [{ role: "user" as const, content: "1+1+1+1+1" }] };
+        expect((await failure(client.chat.completions.create(long))).message).toContain("a prompt may have 7");
+      },
+      { sampling, promptLength: 7 },
+    );
+  });
+
+  it("is refused beyond the session's number of requests, in all and at once", async () => {
+    await withSession(
+      new ScriptedRollout((_, number) => (number === 0 ? never() : "=2")),
+      async ({ client }) => {
+        const abort = new AbortController();
+        const first = failure(client.chat.completions.create(ASK, { signal: abort.signal }));
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        expect(await failure(client.chat.completions.create(ASK))).toMatchObject({ status: 429 });
+        abort.abort();
+        await first;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        await client.chat.completions.create(ASK);
+        const third = await failure(client.chat.completions.create(ASK));
+        expect(third).toMatchObject({ status: 400, code: "request_limit_exceeded" });
+      },
+      { maxConcurrent: 1, maxRequests: 2 },
+    );
+  });
+
+  it("tells an engine's failure as a server error, and its refusal as the request's", async () => {
+    const fails = [new Error("out of memory"), new VerlError("VERL_ROLLOUT_REQUEST", "top_p is 2.")];
+    const rollout = new ScriptedRollout((_, number) => Promise.reject(fails[number]!));
+    await withSession(rollout, async ({ client, session }) => {
+      expect(await failure(client.chat.completions.create(ASK))).toMatchObject({ status: 500, type: "server_error" });
+      expect(await failure(client.chat.completions.create(ASK))).toMatchObject({ status: 400 });
+      expect(session.counts.failed).toBe(2);
+    });
+  });
+});
+
+describe("sampling", () => {
+  const wanted = { ...ASK, temperature: 0.2, top_p: 0.5, seed: 3 };
+
+  it("is the run's where a policy is trained, and requests for another are counted", async () => {
+    const rollout = new ScriptedRollout(() => "=2");
+    await withSession(rollout, async ({ client, session }) => {
+      await client.chat.completions.create({ ...ASK, temperature: 1 });
+      expect(session.counts.samplingOverridden).toBe(0);
+      await client.chat.completions.create(wanted);
+      expect(rollout.requests[1]!.sampling).toMatchObject({ temperature: 1, top_p: 1 });
+      expect(session.counts.samplingOverridden).toBe(1);
+      const seeds = rollout.requests.map(({ sampling }) => sampling.seed);
+      expect(seeds[0]).toBe(5);
+      expect(seeds[1]).not.toBe(5);
+    });
+  });
+
+  it("is the request's elsewhere", async () => {
+    const rollout = new ScriptedRollout(() => "=2");
+    await withSession(
+      rollout,
+      async ({ client }) => {
+        await client.chat.completions.create(wanted);
+        expect(rollout.requests[0]!.sampling).toMatchObject({ temperature: 0.2, top_p: 0.5, seed: 3 });
+      },
+      { choosesSampling: true },
+    );
+  });
+});
+
+describe("a client", () => {
+  it.each([false, true])(
+    "that goes away ends its generation, of which nothing is kept (streaming: %s)",
+    async (stream) => {
+      const rollout = new ScriptedRollout(never);
+      await withSession(rollout, async ({ client, session }) => {
+        const abort = new AbortController();
+        const request = failure(client.chat.completions.create({ ...ASK, stream }, { signal: abort.signal }));
+        while (rollout.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+        abort.abort();
+        expect(await request).toBeInstanceOf(APIUserAbortError);
+        while (rollout.aborted === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        expect(session.counts).toMatchObject({ aborted: 1, requests: 0 });
+        expect(session.exchanges).toEqual([]);
+      });
+    },
+  );
+
+  it("that is slow to ask is let go", async () => {
+    await withSession(
+      new ScriptedRollout(() => "=2"),
+      async ({ baseURL, apiKey }) => {
+        const started = Date.now();
+        const answers = await Promise.all(
+          [
+            "POST /v1/chat/completions HTTP/1.1\r\nx: ",
+            `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${apiKey}\r\ncontent-length: 100\r\n\r\n{"`,
+          ].map(
+            (text) =>
+              new Promise<string>((resolve) => {
+                let answer = "";
+                const socket = connect(Number(new URL(baseURL).port), "127.0.0.1", () => socket.write(text));
+                socket.on("data", (data) => void (answer += data.toString()));
+                socket.on("close", () => resolve(answer));
+                socket.on("error", () => resolve(answer));
+              }),
+          ),
+        );
+        expect(Date.now() - started).toBeLessThan(4000);
+        expect(answers[0]).toContain("408");
+        expect(answers[1]).toContain("408");
+      },
+      {},
+      { limits: { headersTimeout: 200, requestTimeout: 400 } },
+    );
+  });
+
+  it("has no more to say when its session ends, and neither has the server after the last", async () => {
+    const rollout = new ScriptedRollout((_, number) => (number === 0 ? never() : "=2"));
+    await withSession(rollout, async ({ client, session, gateway, baseURL }) => {
+      const other = await gateway.open({
+        rollout,
+        sampling: { temperature: 1, top_k: -1, top_p: 1, max_tokens: 9, stop_token_ids: [], seed: 0 },
+        choosesSampling: false,
+      });
+      expect(other.baseURL).toBe(baseURL);
+      const hanging = failure(client.chat.completions.create(ASK));
+      while (rollout.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await gateway.close(session);
+      expect((await hanging).status).toBe(503);
+      expect((await failure(client.chat.completions.create(ASK))).status).toBe(401);
+      const second = new OpenAI({ baseURL, apiKey: other.apiKey, maxRetries: 0 });
+      expect((await second.chat.completions.create(ASK)).choices[0]!.message.content).toBe("=2");
+      await gateway.close(other.session);
+      await expect(fetch(`${baseURL}/models`)).rejects.toThrow("fetch failed");
+    });
+  });
+});
