@@ -35,6 +35,7 @@ export const WITHOUT_EFFECT: Table = {
   "*.use_shm": "Files are read where they are.",
   "*.external_lib": PYTHON,
   "*.enable_activation_offload": GPU_SHARDING,
+  "*.enable_gradient_checkpointing": "Activations are kept for the backward pass; micro-batches bound their memory.",
   "*.lora_rank": LORA,
   "*.lora_alpha": LORA,
   "*.lora_adapter_path": LORA,
@@ -44,6 +45,7 @@ export const WITHOUT_EFFECT: Table = {
   "*.use_liger": PYTHON,
   "*.tiled_mlp": PYTHON,
   "*.mtp": "Multi-token prediction is not supported.",
+  "*.checkpoint.load_contents": "A run resumes with all that its checkpoint holds.",
   "*.checkpoint.async_save": "Checkpoints are written before the next step begins.",
   "*.optim.total_training_steps": "It is read from `trainer.total_training_steps`.",
   "*.optim.optimizer": "The optimizer is AdamW.",
@@ -75,7 +77,7 @@ export const WITHOUT_EFFECT: Table = {
   "actor_rollout_ref.actor.tis_imp_ratio_cap":
     "Set `algorithm.rollout_correction.rollout_is` and `rollout_is_threshold`.",
   "actor_rollout_ref.ref.model": "The reference is the actor as it was at the start.",
-  "actor_rollout_ref.ref.rollout_n": "It is read from `actor_rollout_ref.rollout.n`.",
+  "*.rollout_n": "It is read from `actor_rollout_ref.rollout.n`.",
   "actor_rollout_ref.rollout.dtype": ROLLOUT_SERVER,
   "actor_rollout_ref.rollout.gpu_memory_utilization": ROLLOUT_SERVER,
   "actor_rollout_ref.rollout.enforce_eager": ROLLOUT_SERVER,
@@ -150,6 +152,9 @@ export const WITHOUT_EFFECT: Table = {
     "Write both bounds as one text in `algorithm.rollout_correction.rollout_rs_threshold`: 'lower_upper'.",
   "algorithm.rollout_correction.use_policy_gradient":
     "Set `algorithm.rollout_correction.loss_type` to reinforce, with `bypass_mode`.",
+  "actor_rollout_ref.rollout.calculate_log_probs": "The sampler's log-probs are always kept, as `rollout_log_probs`.",
+  "trainer.max_critic_ckpt_to_keep":
+    "A checkpoint holds actor and critic, so `trainer.max_actor_ckpt_to_keep` decides for both.",
   "trainer.default_hdfs_dir": "Checkpoints are written to local folders.",
   "trainer.del_local_ckpt_after_load": "Checkpoints are never deleted on load.",
   "trainer.remove_previous_ckpt_in_save": "Set `trainer.max_actor_ckpt_to_keep`.",
@@ -236,7 +241,6 @@ const MOVED: Readonly<Record<SchemaName, Table>> = {
     "optim.warmup_style": "optim.lr_scheduler_type",
     "optim.warmup_steps_ratio": "optim.lr_warmup_steps_ratio",
     "checkpoint.save_contents": "trainer.checkpoint.save_contents",
-    "checkpoint.load_contents": "trainer.checkpoint.load_contents",
   },
 };
 

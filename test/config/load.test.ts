@@ -10,7 +10,7 @@ describe("loadConfig", () => {
       "trainer.project_name=p",
     ]);
     expect(notes).toEqual([]);
-    expect(config.actor_rollout_ref.actor.rollout_n).toBe(4);
+    expect(config.actor_rollout_ref.rollout.response_length).toBe(config.data.max_response_length);
     expect(config.actor_rollout_ref.rollout.response_length).toBe(8);
     expect(config.trainer.default_local_dir).toBe("checkpoints/p/gsm8k");
     expect(config.algorithm.adv_estimator).toBe("gae");

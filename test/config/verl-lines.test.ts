@@ -129,6 +129,7 @@ describe("pasted command lines of verl", () => {
     expect(config.trainer).toMatchObject({ logger: ["console", "wandb"], n_gpus_per_node: 8, total_epochs: 15 });
     expect(notes.map(({ location }) => location.path)).toEqual([
       "actor_rollout_ref.model.use_remove_padding",
+      "actor_rollout_ref.model.enable_gradient_checkpointing",
       "actor_rollout_ref.actor.fsdp_config",
       "actor_rollout_ref.actor.entropy_from_logits_with_chunking",
       "actor_rollout_ref.ref.fsdp_config",

@@ -8,7 +8,6 @@ export const actor = section("The policy that is trained.", {
   strategy: text("Training engine, a key of the `engine` registry.", "embedded", {
     "x-departure": "verl's default is `fsdp`, a PyTorch engine.",
   }),
-  rollout_n: integer("Answers a prompt.", "${actor_rollout_ref.rollout.n}", { minimum: 1 }),
   ppo_mini_batch_size: integer("Prompts an optimizer step; it must divide `data.train_batch_size`.", 256, {
     minimum: 1,
   }),

@@ -12,7 +12,6 @@ export const critic = section("The value model.", {
       "x-departure": "verl's default is `fsdp`, whatever the actor's.",
     },
   ),
-  rollout_n: integer("Answers a prompt.", "${actor_rollout_ref.rollout.n}", { minimum: 1 }),
   ppo_mini_batch_size: integer("Prompts an optimizer step.", "${actor_rollout_ref.actor.ppo_mini_batch_size}", {
     minimum: 1,
   }),

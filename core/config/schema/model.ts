@@ -1,4 +1,4 @@
-import { freeMap, flag, orNull, section, text } from "./field.ts";
+import { freeMap, orNull, section, text } from "./field.ts";
 
 /** verl's own placeholder. */
 const PATH = "~/models/deepseek-llm-7b-chat";
@@ -18,6 +18,5 @@ export function model(
     tokenizer_path: orNull(text("Folder of the tokenizer when it is another one.", tokenizerPath)),
     custom_chat_template: text("Jinja template that replaces the tokenizer's.", null),
     override_config: freeMap("Keys that replace those of config.json."),
-    enable_gradient_checkpointing: flag("Recompute activations in the backward pass to save memory.", true),
   });
 }

@@ -71,7 +71,6 @@ export const rollout = section("How answers are sampled.", {
   prompt_length: integer("Tokens of the longest prompt.", "${data.max_prompt_length}", { minimum: 1 }),
   response_length: integer("Tokens of the longest response.", "${data.max_response_length}", { minimum: 1 }),
   max_num_seqs: integer("Sequences sampled together.", 256, { minimum: 1 }),
-  calculate_log_probs: flag("Keep the sampler's log-probs in the batch (`rollout_log_probs`).", false),
   ...logProb(),
   val_kwargs: valKwargs,
   multi_turn: multiTurn,

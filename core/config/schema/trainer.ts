@@ -47,9 +47,5 @@ export const trainer = section("The run.", {
   log_val_generations: integer("Validation answers to show.", 0, { minimum: 0 }),
   rollout_data_dir: text("Folder of rollouts, one JSONL file a step; null: none.", null),
   validation_data_dir: text("Folder of validation answers, one JSONL file a validation; null: none.", null),
-  max_actor_ckpt_to_keep: integer("Checkpoints of the actor to keep; null: all.", null, { minimum: 1 }),
-  max_critic_ckpt_to_keep: integer("Checkpoints of the critic to keep; null: all.", null, {
-    minimum: 1,
-    "x-departure": "A checkpoint holds actor and critic, so `max_actor_ckpt_to_keep` decides for both.",
-  }),
+  max_actor_ckpt_to_keep: integer("Checkpoints to keep, each with actor and critic; null: all.", null, { minimum: 1 }),
 });
