@@ -15,7 +15,6 @@ const entries = {
   testing: "core/testing/index.ts",
   bin: "core/cli/bin.ts",
   "score-host": "core/reward/pool/score-host.ts",
-  "score-host": "core/reward/pool/score-host.ts",
   "thread-rank": "core/controller/thread/thread-rank.ts",
 };
 

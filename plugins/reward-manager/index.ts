@@ -1,5 +1,7 @@
 import { provide } from "verl";
+import { BatchRewardManager } from "./batch.ts";
 import { DapoRewardManager } from "./dapo.ts";
+import { MultiRewardManager } from "./multi.ts";
 import { NaiveRewardManager } from "./naive.ts";
 import { MAYBE_POOLED_OPTIONS, POOL_OPTIONS } from "./pool-options.ts";
 import { PrimeRewardManager } from "./prime.ts";
@@ -20,6 +22,16 @@ const TIME_METRICS = {
 };
 
 export const rewardManagers = [
+  provide("reward_manager", "batch", {
+    description: "Scores the whole batch by one call of the function of `custom_reward_function.path`.",
+    requires,
+    optionsSchema: { type: "object", additionalProperties: false, properties: MAYBE_POOLED_OPTIONS },
+    metrics: TIME_METRICS,
+    departures: [
+      "The call has `reward_model.timeout_s`; when it fails, its answers are unscored. In verl it has no limit and ends the run.",
+    ],
+    create: BatchRewardManager,
+  }),
   provide("reward_manager", "dapo", {
     description: "Naive scoring with DAPO's soft punishment of answers that come near the length limit.",
     paper: 'Yu et al., "DAPO: An Open-Source LLM Reinforcement Learning System at Scale" (2025), equation 13',
@@ -66,6 +78,46 @@ export const rewardManagers = [
       "`max_resp_len` has a default, and a dict result without `acc` gets it from its score; verl needs both given.",
     ],
     create: DapoRewardManager,
+  }),
+  provide("reward_manager", "multi", {
+    description: "The weighted sum of several score functions, each one's score a part of the reward under its name.",
+    requires,
+    optionsSchema: {
+      type: "object",
+      additionalProperties: false,
+      required: ["functions"],
+      properties: {
+        functions: {
+          type: "object",
+          minProperties: 1,
+          propertyNames: { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]*$" },
+          description:
+            "By name: `weight` (1), and `path`, `name`, `reward_kwargs` as in `custom_reward_function`; with `optional: true` an answer that this function does not score keeps the sum of the others, else it is unscored.",
+          additionalProperties: {
+            type: "object",
+            additionalProperties: false,
+            properties: {
+              weight: { type: "number", default: 1, description: "What the score counts." },
+              path: {
+                type: ["string", "null"],
+                default: null,
+                description: "A .ts or .js file; null: a registered function.",
+              },
+              name: { type: "string", default: "compute_score", description: "The file's export, or a key." },
+              reward_kwargs: { type: "object", default: {}, description: "Further named arguments, or options." },
+              optional: { type: "boolean", default: false, description: "The score may be missing." },
+            },
+          },
+        },
+        max_concurrent,
+        ...MAYBE_POOLED_OPTIONS,
+      },
+    },
+    metrics: {
+      ...TIME_METRICS,
+      "reward/missing/<function>/count": "Answers that the function has not scored.",
+    },
+    create: MultiRewardManager,
   }),
   provide("reward_manager", "naive", {
     description: "Scores each answer by itself with the run's score function.",

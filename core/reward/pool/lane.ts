@@ -17,8 +17,8 @@ export interface LaneEnd {
 }
 
 export interface LaneEvents {
-  message(message: FromHost): void;
-  end(why: LaneEnd): void;
+  readonly message: (message: FromHost) => void;
+  readonly end: (why: LaneEnd) => void;
 }
 
 /** A host, and the line to it. It does not keep this process alive. */
