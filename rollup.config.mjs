@@ -28,17 +28,35 @@ const selfReference = {
   },
 };
 
-/** tfjs is CommonJS: `import` makes Node look through all its files for names first, which doubles the time that it takes to load. */
-const requireTfjs = {
-  name: "verl-require-tfjs",
-  resolveId: (source) => (source === "@tensorflow/tfjs" ? "\0tfjs" : null),
-  load: (id) =>
-    id === "\0tfjs"
-      ? {
-          code: `import { createRequire } from "node:module"; export default createRequire(import.meta.url)("@tensorflow/tfjs");`,
-          syntheticNamedExports: true,
-        }
-      : null,
+/** Large packages that most commands need nothing of: a wrong config is told without them. */
+const LAZY = ["@tensorflow/tfjs", "apache-arrow"];
+
+/**
+ * Loads each of them when the first of its names is read, and by `require`: `import` would make Node look through all files of a
+ * CommonJS package for names, and resolve each of the many files of an ES package by itself.
+ */
+const lazyPackages = {
+  name: "verl-lazy-packages",
+  resolveId: (source) => (LAZY.includes(source) ? `\0lazy:${source}` : null),
+  load(id) {
+    if (!id.startsWith("\0lazy:")) return null;
+    const code = `
+      import { createRequire } from "node:module";
+      let loaded = false;
+      // Asked for names that the object below does not have: all of them at first, none once the package has filled it.
+      const first = new Proxy({}, {
+        get(_, name) {
+          if (loaded) return undefined;
+          loaded = true;
+          const names = createRequire(import.meta.url)(${JSON.stringify(id.slice("\0lazy:".length))});
+          Object.defineProperties(all, Object.getOwnPropertyDescriptors(names));
+          return all[name];
+        },
+      });
+      const all = Object.create(first);
+      export default all;`;
+    return { code, syntheticNamedExports: true };
+  },
 };
 
 /** Files that are read at run time lie beside the code that reads them. */
@@ -80,10 +98,10 @@ const code = {
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name]-[hash].js",
   },
-  external: (id) => id !== "@tensorflow/tfjs" && external(id),
+  external: (id) => !LAZY.includes(id) && external(id),
   plugins: [
     selfReference,
-    requireTfjs,
+    lazyPackages,
     resolve({ extensions: [".ts", ".js", ".mjs"] }),
     swc({
       swc: {

@@ -27,7 +27,8 @@ export function resolveKlPenalty(key: string): Pick<KlPenalty, "compute" | "over
 }
 
 /** The first argument's value with the second one's gradient. */
-export const straightThrough = tf.customGrad((value: unknown) => ({
-  value: tf.clone(value as tf.Tensor),
-  gradFunc: (dy: tf.Tensor) => [tf.zerosLike(dy), dy],
-})) as (value: tf.Tensor2D, surrogate: tf.Tensor2D) => tf.Tensor2D;
+export const straightThrough = (value: tf.Tensor2D, surrogate: tf.Tensor2D): tf.Tensor2D =>
+  tf.customGrad((of: unknown) => ({
+    value: tf.clone(of as tf.Tensor),
+    gradFunc: (dy: tf.Tensor) => [tf.zerosLike(dy), dy],
+  }))(value, surrogate) as tf.Tensor2D;

@@ -1,4 +1,3 @@
-import { Type } from "apache-arrow";
 import { FlatBuffer, FlatBufferError, readSize, type FlatTable } from "./flatbuffer.ts";
 import { MAX_DEPTH } from "./tagged-json.ts";
 
@@ -10,6 +9,21 @@ const BATCH = { length: 0, nodes: 1, buffers: 2, compression: 3, variadic: 4 } a
 const HEADER = { schema: 1, dictionary: 2, batch: 3 } as const;
 /** Metadata versions V4 and V5 lay the types below out alike. */
 const VERSIONS = [3, 4];
+/** Arrow's numbers of the types that have a reading here; the package itself is loaded later, when a batch is read. */
+const TYPE = {
+  Null: 1,
+  Int: 2,
+  Float: 3,
+  Binary: 4,
+  Utf8: 5,
+  Bool: 6,
+  List: 12,
+  Struct: 13,
+  FixedSizeList: 16,
+  LargeBinary: 19,
+  LargeUtf8: 20,
+  LargeList: 21,
+} as const;
 
 const FOOTER = { schema: 1, dictionaries: 2, batches: 3, metadata: 4 } as const;
 const DICTIONARIES = "it has dictionaries, which have no reading here";
@@ -27,7 +41,7 @@ interface Budget {
 /** What the sizes of a column's buffers follow from. */
 interface Layout {
   readonly name: string;
-  readonly type: Type;
+  readonly type: number;
   /** Bits of a value, or of an offset. */
   readonly bits: number;
   /** Values a row, of a fixed-size list. */
@@ -36,22 +50,22 @@ interface Layout {
 }
 
 /** Types that have a reading here, with their number of buffers. */
-const BUFFERS: Partial<Record<Type, number>> = {
-  [Type.Null]: 0,
-  [Type.Bool]: 2,
-  [Type.Int]: 2,
-  [Type.Float]: 2,
-  [Type.Utf8]: 3,
-  [Type.LargeUtf8]: 3,
-  [Type.Binary]: 3,
-  [Type.LargeBinary]: 3,
-  [Type.List]: 2,
-  [Type.LargeList]: 2,
-  [Type.FixedSizeList]: 1,
-  [Type.Struct]: 1,
+const BUFFERS: Readonly<Record<number, number>> = {
+  [TYPE.Null]: 0,
+  [TYPE.Bool]: 2,
+  [TYPE.Int]: 2,
+  [TYPE.Float]: 2,
+  [TYPE.Utf8]: 3,
+  [TYPE.LargeUtf8]: 3,
+  [TYPE.Binary]: 3,
+  [TYPE.LargeBinary]: 3,
+  [TYPE.List]: 2,
+  [TYPE.LargeList]: 2,
+  [TYPE.FixedSizeList]: 1,
+  [TYPE.Struct]: 1,
 };
-const CHILDREN: Partial<Record<Type, number>> = { [Type.List]: 1, [Type.LargeList]: 1, [Type.FixedSizeList]: 1 };
-const LARGE = new Set<Type>([Type.LargeUtf8, Type.LargeBinary, Type.LargeList]);
+const CHILDREN: Readonly<Record<number, number>> = { [TYPE.List]: 1, [TYPE.LargeList]: 1, [TYPE.FixedSizeList]: 1 };
+const LARGE = new Set<number>([TYPE.LargeUtf8, TYPE.LargeBinary, TYPE.LargeList]);
 
 /**
  * Checks all that the headers of an Arrow IPC stream or file claim, before a reader believes it: offsets, sizes, counts, types and
@@ -172,17 +186,17 @@ function layoutOf(field: FlatTable, depth: number): Layout {
   const fail = (why: string): FlatBufferError => new FlatBufferError(`column "${name}" ${why}`);
   if (depth > MAX_DEPTH) throw fail(`is nested deeper than ${MAX_DEPTH} levels`);
   if (field.has(FIELD.dictionary)) throw fail("has the Arrow type Dictionary, which has no reading here");
-  const type = field.uint8(FIELD.typeType) as Type;
-  if (BUFFERS[type] === undefined) throw fail(`has the Arrow type ${Type[type] ?? type}, which has no reading here`);
+  const type = field.uint8(FIELD.typeType);
+  if (BUFFERS[type] === undefined) throw fail(`has the Arrow type number ${type}, which has no reading here`);
   const details = field.table(FIELD.type);
   if (details === undefined) throw fail("has no type");
   verifyMetadata(field, FIELD.metadata);
   const children = Array.from(field.tables(FIELD.children), (child) => layoutOf(child, depth + 1));
-  const wanted = CHILDREN[type] ?? (type === Type.Struct ? children.length : 0);
+  const wanted = CHILDREN[type] ?? (type === TYPE.Struct ? children.length : 0);
   if (children.length !== wanted) throw fail(`has ${children.length} children, not ${wanted}`);
   const bits = bitsOf(type, details);
   if (![1, 8, 16, 32, 64].includes(bits)) throw fail(`has values of ${bits} bits`);
-  const listSize = type === Type.FixedSizeList ? details.int32(0) : 0;
+  const listSize = type === TYPE.FixedSizeList ? details.int32(0) : 0;
   if (listSize < 0) throw fail(`has lists of ${listSize} items`);
   return { name, type, bits, listSize, children };
 }
@@ -190,10 +204,10 @@ function layoutOf(field: FlatTable, depth: number): Layout {
 /** Half floats, precision 0, have no reading. */
 const FLOAT_BITS = [0, 32, 64];
 
-function bitsOf(type: Type, details: FlatTable): number {
-  if (type === Type.Int) return details.int32(0);
-  if (type === Type.Float) return FLOAT_BITS[details.int16(0)] ?? 0;
-  if (type === Type.Bool) return 1;
+function bitsOf(type: number, details: FlatTable): number {
+  if (type === TYPE.Int) return details.int32(0);
+  if (type === TYPE.Float) return FLOAT_BITS[details.int16(0)] ?? 0;
+  if (type === TYPE.Bool) return 1;
   return LARGE.has(type) ? 64 : 32;
 }
 
@@ -245,16 +259,16 @@ class BatchVerifier {
     if (nulls > length) throw fail(`has ${nulls} nulls among ${length} values`);
 
     const [validity = 0, ...sizes] = Array.from({ length: BUFFERS[type]! }, () => this.#nextBuffer(fail));
-    if (type !== Type.Null && nulls > 0 && validity * 8 < length) throw fail("is cut short");
+    if (type !== TYPE.Null && nulls > 0 && validity * 8 < length) throw fail("is cut short");
     // Arrow allows a column of no rows to leave its offsets out.
-    const offsets = type !== Type.Bool && type !== Type.Int && type !== Type.Float;
+    const offsets = type !== TYPE.Bool && type !== TYPE.Int && type !== TYPE.Float;
     const wanted = offsets ? (length === 0 ? 0 : (length + 1) * bits) : length * bits;
     if (sizes.length > 0 && sizes[0]! * 8 < wanted) throw fail("is cut short");
 
     for (const child of children) {
       const items = this.#column(child);
-      if (type === Type.Struct && items !== length) throw fail("has members of different lengths");
-      if (type === Type.FixedSizeList && items < length * listSize) throw fail("is cut short");
+      if (type === TYPE.Struct && items !== length) throw fail("has members of different lengths");
+      if (type === TYPE.FixedSizeList && items < length * listSize) throw fail("is cut short");
     }
     return length;
   }

@@ -11,14 +11,19 @@ import { toTaggedJson } from "./tagged-json.ts";
 /** Arrow's JavaScript writer counts a buffer's bytes in 32 bits. */
 const MAX_FIELD_BYTES = 2 ** 31 - 8;
 
-/** Collects the stream's pieces without copying them, so that each byte is copied once, to where it ends up. */
-class PieceWriter extends RecordBatchStreamWriter {
-  readonly pieces: Uint8Array[] = [];
-
-  protected override _write(piece: ArrayBufferView): this {
-    if (piece.byteLength > 0) this.pieces.push(new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength));
-    return this;
-  }
+/** The stream's pieces, not copied, so that each byte is copied once, to where it ends up. */
+function piecesOf(batch: RecordBatch): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  // No subclass, which would load Arrow with this file.
+  const writer = Object.assign(new RecordBatchStreamWriter(), {
+    _write(piece: ArrayBufferView) {
+      if (piece.byteLength > 0) pieces.push(new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength));
+      return writer;
+    },
+  });
+  writer.write(batch);
+  writer.finish();
+  return pieces;
 }
 
 /** The batch as one Arrow IPC stream with one record batch; in `into` when that is large enough. */
@@ -43,10 +48,7 @@ export function writeArrow(batch: DataProto, into?: Uint8Array): Uint8Array {
   );
   const children = columns.map(({ data }) => data);
   const data = makeData({ type: new Struct(schema.fields), length: batch.length, nullCount: 0, children });
-  const writer = new PieceWriter();
-  writer.write(new RecordBatch(schema, data));
-  writer.finish();
-  return join(writer.pieces, into);
+  return join(piecesOf(new RecordBatch(schema, data)), into);
 }
 
 function tensorColumn(key: string, array: NdArray): { field: Field; data: Data } {

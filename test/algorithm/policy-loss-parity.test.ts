@@ -1,7 +1,7 @@
 import * as tf from "@tensorflow/tfjs";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { countDenominators, type PolicyLossConfig } from "../../core/algorithm/index.ts";
-import { registerOrt } from "../../plugins/tensor-backend/ort/index.ts";
+import { registerOrt } from "../../plugins/tensor-backend/ort/register-ort.ts";
 import { actor, LOSSES, run, tensor } from "./policy-loss-cases.ts";
 import { array, expectClose, flat, vectors, type Matrix } from "./vectors.ts";
 

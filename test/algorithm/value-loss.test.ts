@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { countDenominators, createAggregate, valueLoss } from "../../core/algorithm/index.ts";
 import { registries } from "../../core/registry/index.ts";
 import { lossAggs } from "../../plugins/loss-agg/index.ts";
-import { registerOrt } from "../../plugins/tensor-backend/ort/index.ts";
+import { registerOrt } from "../../plugins/tensor-backend/ort/register-ort.ts";
 import { array, expectClose, flat, vectors, type Matrix } from "./vectors.ts";
 
 type Field = "vpreds" | "returns" | "values" | "response_mask";

@@ -1,6 +1,6 @@
 import { afterAll, jest } from "@jest/globals";
 import * as tf from "@tensorflow/tfjs";
-import { registerOrt } from "../../plugins/tensor-backend/ort/index.ts";
+import { registerOrt } from "../../plugins/tensor-backend/ort/register-ort.ts";
 import type { OrtBackend } from "../../plugins/tensor-backend/ort/backend.ts";
 
 tf.enableProdMode();

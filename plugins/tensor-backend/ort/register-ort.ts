@@ -1,0 +1,29 @@
+import { totalmem } from "node:os";
+import * as tf from "@tensorflow/tfjs";
+import type { BackendOptions } from "verl";
+import { registerGradients } from "../gradients.ts";
+import { physicalCores } from "../physical-cores.ts";
+import { OrtBackend } from "./backend.ts";
+import { registerKernels } from "./register.ts";
+
+const NAME = "ort";
+
+/** Training, sampling, log-probs and validation, each in a few shapes. */
+const CACHED_GRAPHS = 48;
+/** Compiled graphs may hold this share of the machine's memory. */
+const MEMORY_SHARE = 0.25;
+
+/** The backend as tfjs knows it, registered on the first call. Options count then, and not later. */
+export function registerOrt({ threads, cachedGraphs }: BackendOptions = {}): OrtBackend {
+  const known = tf.findBackend(NAME);
+  if (known !== null && known !== undefined) return known as OrtBackend;
+  const backend = new OrtBackend({
+    threads: threads ?? physicalCores(),
+    sessions: cachedGraphs ?? CACHED_GRAPHS,
+    sessionBytes: MEMORY_SHARE * totalmem(),
+  });
+  tf.registerBackend(NAME, () => backend);
+  registerKernels(backend, NAME);
+  registerGradients();
+  return backend;
+}
