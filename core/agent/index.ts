@@ -4,6 +4,7 @@ export { assembleTrajectories, type AssembledTrajectories, type AssembleOptions 
 export { functionTool, type ArgumentsOf, type FunctionToolOptions } from "./function-tool.ts";
 export * from "./gateway/index.ts";
 export * from "./interaction.ts";
+export { loadAgentFunction, type AgentEndpoint, type AgentFunction, type AgentTask } from "./load-agent-function.ts";
 export { LoopRunner, type LoopRunnerOptions, type LoopRunOptions, type LoopRunResult } from "./loop-runner.ts";
 export { RolloutRouter } from "./rollout-router.ts";
 export * from "./tool-parser.ts";

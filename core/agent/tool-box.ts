@@ -4,7 +4,7 @@ import type { Logger } from "../registry/logger.ts";
 import type { RunContainer } from "../registry/run-container.ts";
 import { mapField, readEntriesFile, textField, type FileEntry } from "./entries-file.ts";
 import type { Tool } from "./tool.ts";
-import { TOOL_SCHEMA, ToolServer, type ToolSchema } from "./tool.ts";
+import { TOOL_ENTRY, ToolServer, type ToolSchema } from "./tool.ts";
 
 /** A tool as a run offers it. */
 export interface OfferedTool {
@@ -72,18 +72,17 @@ export class ToolBox {
   private async create(entry: FileEntry): Promise<OfferedTool[]> {
     const key = textField(entry, "class_name", OPTION);
     const { type: _native, ...options } = mapField(entry, "config", OPTION);
-    const given = entry.tool_schema as ToolSchema | undefined;
     const instance = this.container.create("tool", key, {
       options,
       locate: { file: this.path!, path: OPTION },
-      values: { [TOOL_SCHEMA]: given },
+      values: { [TOOL_ENTRY]: entry },
     });
     const timeout = typeof entry.timeout_s === "number" ? entry.timeout_s : undefined;
     if (instance instanceof ToolServer) {
       this.servers.push(instance);
       return (await instance.open()).map((tool) => this.offer(tool, tool.schema, timeout));
     }
-    return [this.offer(instance, given ?? instance.schema, timeout)];
+    return [this.offer(instance, (entry.tool_schema as ToolSchema | undefined) ?? instance.schema, timeout)];
   }
 
   private offer(tool: Tool, schema: ToolSchema, timeout: number | undefined): OfferedTool {

@@ -68,11 +68,15 @@ export abstract class ToolServer {
   abstract close(): Promise<void>;
 }
 
-/**
- * Token of the `ToolSchema` that the tool's entry in the tools file gives, or undefined: a tool that takes it may be named and described
- * by the file.
- */
-export const TOOL_SCHEMA: unique symbol = Symbol.for("verl.token.TOOL_SCHEMA");
+/** A tool's entry in the tools file. */
+export interface ToolEntry {
+  readonly class_name: string;
+  /** Names and describes the tool in place of its own schema. */
+  readonly tool_schema?: ToolSchema;
+}
+
+/** Token of the `ToolEntry` of the tool that is being constructed. */
+export const TOOL_ENTRY: unique symbol = Symbol.for("verl.token.TOOL_ENTRY");
 
 declare module "../registry/entry.ts" {
   interface EntryOf {

@@ -3,9 +3,17 @@ import { VerlError } from "../errors/verl-error.ts";
 
 /** Stands where a template needs a text and it does not matter which. */
 const ANY: ChatMessage = { role: "user", content: "." };
+const BARE: ChatMessage = { role: "assistant", content: "." };
 
 /** Conversations whose shape is remembered; those of one template are few. */
 const REMEMBERED = 256;
+
+/** A conversation up to an answer. */
+interface Answered {
+  text: string;
+  /** What the template closes the answer with, behind the last sampled token. */
+  closing: string;
+}
 
 /** A place where a chat template changed what the model had been shown. */
 export interface TemplateDrift {
@@ -24,8 +32,8 @@ export interface TemplateDrift {
  * encoded twice.
  */
 export class TurnTokens {
-  /** Rendered conversations up to an answer, by the answer's shape. */
-  private readonly answered = new Map<string, string>();
+  /** Conversations up to an answer, by the answer's shape and its last token. */
+  private readonly answered = new Map<string, Answered>();
 
   constructor(
     private readonly tokenizer: Tokenizer,
@@ -41,29 +49,32 @@ export class TurnTokens {
    */
   after(answer: ChatMessage, last: number, messages: readonly ChatMessage[]): Int32Array {
     const stand = standIn(answer);
-    const shape = JSON.stringify(stand.tool_calls ?? null);
-    let before = this.answered.get(shape);
-    if (before === undefined) {
-      before = this.tokenizer.renderChat([ANY, stand], this.options);
-      if (this.answered.size >= REMEMBERED) this.answered.clear();
-      this.answered.set(shape, before);
-    }
-    const whole = this.tokenizer.renderChat([ANY, stand, ...messages], { ...this.options, addGenerationPrompt: true });
+    const { text, closing } = this.shapeOf(stand, last);
+    const whole = this.render([ANY, stand, ...messages]);
+    const drift = this.compare(text, whole);
+    if (drift !== undefined) throw driftError(drift, "an answer", messages);
+    return this.encode(closing + whole.slice(text.length));
+  }
+
+  /** The conversation as the template has it, up to the next generation prompt unless told otherwise. */
+  render(messages: readonly ChatMessage[], addGenerationPrompt = true): string {
+    return this.tokenizer.renderChat(messages, { ...this.options, addGenerationPrompt });
+  }
+
+  private shapeOf(stand: ChatMessage, last: number): Answered {
+    const shape = `${last} ${JSON.stringify(stand.tool_calls ?? null)}`;
+    const known = this.answered.get(shape);
+    if (known !== undefined) return known;
     const end = this.tokenizer.decode([last]);
-    const at = before.lastIndexOf(end);
-    // The answer's own text is one character: a tag found before it is another message's.
-    const from = at > before.lastIndexOf(".") ? at + end.length : before.length;
-    if (!whole.startsWith(before.slice(0, from))) {
-      throw driftError(this.compare(before.slice(0, from), whole)!, "an answer", messages);
-    }
-    return this.tokenizer.encode(whole.slice(from), { addSpecialTokens: false });
+    const text = this.render([ANY, stand], false);
+    const closing = behind(text, end) ?? behindContent(this.render([ANY, BARE], false), end);
+    const answered = { text, closing };
+    if (this.answered.size >= REMEMBERED) this.answered.clear();
+    this.answered.set(shape, answered);
+    return answered;
   }
 
-  /** The conversation as the template has it, up to the next generation prompt. */
-  render(messages: readonly ChatMessage[]): string {
-    return this.tokenizer.renderChat(messages, { ...this.options, addGenerationPrompt: true });
-  }
-
+  /** Tokens of a text as it stands. */
   encode(text: string): Int32Array {
     return this.tokenizer.encode(text, { addSpecialTokens: false });
   }
@@ -98,12 +109,21 @@ export function driftError(
   );
 }
 
-/** The answer with nothing of its own but the calls that others refer to. */
-function standIn({ tool_calls }: ChatMessage): ChatMessage {
-  return { role: "assistant", content: ".", ...(tool_calls === undefined ? {} : { tool_calls: bare(tool_calls) }) };
+/** What follows the last `end` of a rendered answer; undefined when the answer has none. */
+function behind(text: string, end: string): string | undefined {
+  const at = text.lastIndexOf(end);
+  // The answer's own text is one character: an end found before it is another message's.
+  return at > text.lastIndexOf(".") ? text.slice(at + end.length) : undefined;
 }
 
-function bare(calls: unknown): unknown[] {
+const behindContent = (text: string, end: string): string => behind(text, end) ?? text.slice(text.lastIndexOf(".") + 1);
+
+/** The answer with nothing of its own but the calls that others refer to. */
+function standIn({ tool_calls }: ChatMessage): ChatMessage {
+  return tool_calls === undefined ? BARE : { ...BARE, tool_calls: withoutArguments(tool_calls) };
+}
+
+function withoutArguments(calls: unknown): unknown[] {
   return (calls as { id: string; type: string; function: { name: string } }[]).map(
     ({ id, type, function: { name } }) => ({
       id,

@@ -1,8 +1,44 @@
 import { provide } from "verl";
+import { GatewayAgentLoop } from "./gateway-agent.ts";
 import { SingleTurnAgentLoop } from "./single-turn.ts";
 import { ToolAgentLoop } from "./tool-agent.ts";
 
 export const agentLoops = [
+  provide("agent_loop", "gateway_agent", {
+    description:
+      "An agent of your own, an async function `(task, { baseURL, apiKey })` that talks to the policy as to OpenAI's API; what it samples is trained on.",
+    optionsSchema: {
+      type: "object",
+      properties: {
+        path: {
+          type: "string",
+          description: "The agent's .ts or .js file; a relative path starts at the working directory.",
+        },
+        function: { type: "string", default: "run", description: "Name of the exported function." },
+        branches: {
+          enum: ["longest", "last", "fail"],
+          default: "longest",
+          description:
+            "Which conversation is trained on when the agent has several: the one with the most sampled tokens, the last one, or none: the sample fails.",
+        },
+        max_requests: { type: "integer", minimum: 1, default: 1000, description: "Requests that one sample may make." },
+      },
+      required: ["path"],
+      additionalProperties: false,
+    },
+    metrics: {
+      "agent_loop/gateway_aborted_requests_count": "Requests whose answer nobody waited for.",
+      "agent_loop/gateway_branches": "Conversations a sample, on average.",
+      "agent_loop/gateway_dropped_branches_count": "Conversations that are not trained on.",
+      "agent_loop/gateway_dropped_tokens_count": "Sampled tokens that are not trained on.",
+      "agent_loop/gateway_failed_requests_count": "Requests that ended with an error.",
+      "agent_loop/gateway_requests": "Requests a sample, on average.",
+      "agent_loop/gateway_sampling_overridden_count":
+        "Requests for another temperature, top_p, top_k or seed; the run's own is kept.",
+      "agent_loop/invalid_calls_count": "Stretches of answers that look like calls and are none.",
+    },
+    create: GatewayAgentLoop,
+  }),
   provide("agent_loop", "single_turn_agent", {
     description: "One generation a prompt, at most `rollout.response_length` tokens long.",
     departures: [

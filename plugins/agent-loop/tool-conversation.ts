@@ -254,8 +254,7 @@ export class ToolConversation {
   private observe(messages: readonly ChatMessage[]): boolean {
     const { tokens, ctx } = this.parts;
     const ids = tokens.after(this.messages.at(-1)!, this.generation!.ids.at(-1)!, messages);
-    this.messages.push(...messages);
-    if (this.follow()) return this.trajectory.responseLength <= ctx.sampling.max_tokens;
+    if (this.follow(messages)) return this.trajectory.responseLength <= ctx.sampling.max_tokens;
     if (ids.length > this.room) {
       ctx.metric("agent_loop/results_not_shown_count", 1);
       return false;
@@ -273,16 +272,21 @@ export class ToolConversation {
     return this.parts.limits.template_drift !== "append" || this.parts.sample.sampleIndex === 0;
   }
 
-  /** Looks whether the template still has what the model was shown. @returns true when the trajectory was forked from what it has now. */
-  private follow(): boolean {
-    if (this.shown === undefined) return false;
+  /**
+   * Puts messages into the history, and looks whether the template still has what stood before them.
+   * @returns true when the trajectory was forked from what it has now
+   */
+  private follow(messages: readonly ChatMessage[]): boolean {
     const { tokens, limits, log } = this.parts;
+    const answered = this.shown === undefined ? "" : tokens.render(this.messages, false);
+    this.messages.push(...messages);
+    if (this.shown === undefined) return false;
     const now = tokens.render(this.messages);
-    const drift = tokens.compare(this.shown, now);
+    const drift = tokens.compare(this.shown, answered) ?? tokens.compare(answered, now);
     this.shown = now;
     if (drift === undefined) return false;
     this.drifts += 1;
-    const error = driftError(drift, "history", this.messages);
+    const error = driftError(drift, "history", messages);
     if (limits.template_drift === "fail") throw error;
     if (limits.template_drift === "append") {
       log.warnOnce("template_drift", `${error.message} The conversations go on with what the model was shown.`);

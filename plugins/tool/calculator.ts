@@ -1,4 +1,4 @@
-import { inject, Tool, TOOL_SCHEMA, type ToolResult, type ToolSchema } from "verl";
+import { inject, Tool, TOOL_ENTRY, type ToolEntry, type ToolResult, type ToolSchema } from "verl";
 import { evaluate, formatNumber } from "./arithmetic.ts";
 
 const SCHEMA: ToolSchema = {
@@ -19,9 +19,9 @@ export class Calculator extends Tool {
   readonly schema: ToolSchema;
   private readonly argument: string;
 
-  constructor(@inject(TOOL_SCHEMA) given: ToolSchema | undefined) {
+  constructor(@inject(TOOL_ENTRY) { tool_schema }: ToolEntry) {
     super();
-    this.schema = given ?? SCHEMA;
+    this.schema = tool_schema ?? SCHEMA;
     this.argument = Object.keys(this.schema.function.parameters.properties ?? {})[0] ?? "expression";
   }
 

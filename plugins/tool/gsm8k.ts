@@ -1,4 +1,4 @@
-import { inject, Tool, TOOL_SCHEMA, type ToolResult, type ToolSchema } from "verl";
+import { inject, Tool, TOOL_ENTRY, type ToolEntry, type ToolResult, type ToolSchema } from "verl";
 import { gsm8k } from "../reward-score/gsm8k.ts";
 
 const SCHEMA: ToolSchema = {
@@ -22,9 +22,9 @@ export class Gsm8kTool extends Tool {
   readonly schema: ToolSchema;
   private readonly samples = new Map<string, { truth: unknown; reward: number }>();
 
-  constructor(@inject(TOOL_SCHEMA) given: ToolSchema | undefined) {
+  constructor(@inject(TOOL_ENTRY) { tool_schema }: ToolEntry) {
     super();
-    this.schema = given ?? SCHEMA;
+    this.schema = tool_schema ?? SCHEMA;
   }
 
   override create({ ground_truth }: Readonly<Record<string, unknown>>): Promise<string> {

@@ -1,5 +1,14 @@
-import { inject, OPTIONS, Tool, TOOL_SCHEMA, type ToolContext, type ToolResult, type ToolSchema } from "verl";
-import { Limiter } from "../reward-score/shared/limiter.ts";
+import {
+  inject,
+  Limiter,
+  OPTIONS,
+  Tool,
+  TOOL_ENTRY,
+  type ToolContext,
+  type ToolEntry,
+  type ToolResult,
+  type ToolSchema,
+} from "verl";
 import { postJson } from "./http-json.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
@@ -39,10 +48,10 @@ export class SearchTool extends Tool {
 
   constructor(
     @inject(OPTIONS) private readonly options: SearchOptions,
-    @inject(TOOL_SCHEMA) given: ToolSchema | undefined,
+    @inject(TOOL_ENTRY) { tool_schema }: ToolEntry,
   ) {
     super();
-    this.schema = given ?? SCHEMA;
+    this.schema = tool_schema ?? SCHEMA;
     this.limiter = new Limiter(options.num_workers);
     this.bucket = new TokenBucket(options.rate_limit);
   }

@@ -51,8 +51,9 @@ function serverOf({
     return { command, args: Array.isArray(args) ? args.map(String) : [], env: texts(env), ...working };
   }
   if (typeof url !== "string" || !/^https?:\/\//.test(url)) return undefined;
-  const token = typeof auth_token === "string" ? [["authorization", `Bearer ${auth_token}`]] : [];
-  return { url, headers: { ...texts(headers), ...Object.fromEntries(token) } };
+  const own = texts(headers);
+  if (typeof auth_token === "string") own.authorization = `Bearer ${auth_token}`;
+  return { url, headers: own };
 }
 
 const texts = (value: unknown): Record<string, string> =>

@@ -26,7 +26,7 @@ export function registerOnce(provided: readonly Provided[]): void {
   }
 }
 
-registerOnce(toolParsers as readonly Provided[]);
+registerOnce(toolParsers);
 
 /** A file in a folder of its own. */
 export function fileOf(name: string, text: string): string {

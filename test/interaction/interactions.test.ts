@@ -1,0 +1,128 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { interactions } from "../../plugins/interaction/index.ts";
+import { converse, registerOnce } from "../agent/support/conversation.ts";
+import { said, testInteractions } from "../agent/support/interactions.ts";
+
+registerOnce([...interactions, ...testInteractions]);
+beforeEach(() => void said.splice(0));
+
+const again = {
+  interactions: "interaction:\n  - name: again\n    class_name: test-again\n",
+  row: { extra_info: { interaction_kwargs: { name: "again" } } },
+};
+
+describe("an interaction", () => {
+  it("answers until it is done, and is finished", async () => {
+    const { text, trajectory } = await converse({ ...again, say: (turn) => `try ${turn}` });
+    expect(text).toBe(
+      "try 0<|end|>⟦\n<|user|>again<|end|>\n<|assistant|>⟧try 1<|end|>⟦\n<|user|>again<|end|>\n<|assistant|>⟧try 2<|end|>",
+    );
+    expect(trajectory).toMatchObject({ numTurns: 7, stopReason: "stop" });
+    expect(trajectory.extraFields).toMatchObject({
+      turn_scores: [0.1, 0.2, 0.3],
+      interaction_score: 0.5,
+      termination_reason: "interaction",
+    });
+    expect(said).toEqual(["start again", ...[0, 1, 2].map((turn) => `respond to "try ${turn}"`), "finalize"]);
+  });
+
+  it("scores the last turn too, and is finished when it throws", async () => {
+    const last = await converse({ ...again, overrides: ["max_assistant_turns=1"], say: () => "x" });
+    expect(last.trajectory.extraFields).toMatchObject({
+      turn_scores: [0.1],
+      termination_reason: "max_assistant_turns",
+    });
+    const none = await converse({ ...again, overrides: ["max_user_turns=1"], say: () => "x" });
+    expect(none.trajectory.extraFields).toMatchObject({ turn_scores: [0.1], termination_reason: "max_user_turns" });
+    said.splice(0);
+    await expect(converse({ ...again, say: () => "fail" })).rejects.toThrow("the user left");
+    expect(said.at(-1)).toBe("finalize");
+  });
+
+  it("is not appended when it does not fit", async () => {
+    const { trajectory, metrics } = await converse({ ...again, maxTokens: 8, say: () => "x" });
+    expect(trajectory.segments).toHaveLength(1);
+    expect(trajectory.extraFields.termination_reason).toBe("response_length");
+    expect(metrics["agent_loop/results_not_shown_count"]).toBe(1);
+  });
+
+  it("has to be one of the file's", async () => {
+    await expect(
+      converse({ ...again, row: { interaction_kwargs: { name: "agian" } }, say: () => "x" }),
+    ).rejects.toMatchObject({ code: "VERL_AGENT_INTERACTION", hint: expect.stringContaining("again") as unknown });
+    await expect(converse({ ...again, row: {}, say: () => "x" })).rejects.toThrow("A row names no interaction");
+  });
+});
+
+describe("gsm8k", () => {
+  it("asks again until the number after the marks is right; verl's class name means the same", async () => {
+    const { text, trajectory } = await converse({
+      interactions:
+        "interaction:\n  - name: gsm8k\n    class_name: verl.interactions.gsm8k_interaction.Gsm8kInteraction\n    config: {}\n",
+      row: { interaction_kwargs: { name: "gsm8k", ground_truth: "42" } },
+      say: (turn) => ["42", "#### 41", "#### 42"][turn]!,
+    });
+    expect(text.match(/That is not right/g)).toHaveLength(2);
+    expect(trajectory.extraFields).toMatchObject({ turn_scores: [0, 0, 1], interaction_score: 1 });
+  });
+});
+
+describe("a user played by a model", () => {
+  let server: Server;
+  let url: string;
+  const requests: {
+    headers: Record<string, unknown>;
+    body: { messages: { role: string; content: string }[]; model: string };
+  }[] = [];
+  let fail = 0;
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      let text = "";
+      request.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+      request.on("end", () => {
+        requests.push({ headers: request.headers, body: JSON.parse(text) as never });
+        if (fail-- > 0) return void response.writeHead(500).end("busy");
+        const content = requests.at(-1)!.body.messages.length > 3 ? "Thanks. ###STOP###" : "And then?";
+        response
+          .writeHead(200, { "content-type": "application/json" })
+          .end(JSON.stringify({ choices: [{ message: { content } }] }));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  });
+  afterAll(() => new Promise((resolve) => server.close(resolve)));
+
+  const file = (more = "") =>
+    `interaction:\n  - name: user\n    class_name: model_user\n    config: { base_url: "${url}", model: m${more} }\n`;
+  const row = { interaction_kwargs: { name: "user", instructions: "You want tea." } };
+
+  it("sees the conversation from its side, and ends it by its stop text", async () => {
+    process.env.TEST_USER_KEY = "secret";
+    fail = 1;
+    const { text, trajectory } = await converse({
+      interactions: file(", api_key_env: TEST_USER_KEY"),
+      row,
+      say: (turn) => `answer ${turn}`,
+    });
+    expect(text).toBe("answer 0<|end|>⟦\n<|user|>And then?<|end|>\n<|assistant|>⟧answer 1<|end|>");
+    expect(trajectory.extraFields.termination_reason).toBe("interaction");
+    const [first, , last] = requests;
+    expect(first!.headers).toMatchObject({ authorization: "Bearer secret" });
+    expect(last!.body.messages.map(({ role }) => role)).toEqual(["system", "assistant", "user", "assistant", "user"]);
+    expect(last!.body.messages[0]!.content).toContain("You want tea.");
+    expect(last!.body).toMatchObject({ model: "m", temperature: 0 });
+  });
+
+  it("says which variable has no key", async () => {
+    await expect(
+      converse({ interactions: file(", api_key_env: NOT_SET_ANYWHERE"), row, say: () => "x" }),
+    ).rejects.toMatchObject({
+      code: "VERL_AGENT_INTERACTION",
+      message: expect.stringContaining("NOT_SET_ANYWHERE") as unknown,
+    });
+  });
+});

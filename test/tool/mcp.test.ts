@@ -1,0 +1,125 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
+import { tools } from "../../plugins/tool/index.ts";
+import { callOf, converse, fileOf, registerOnce, toolAgent } from "../agent/support/conversation.ts";
+
+// A server is a process, and a machine may be busy.
+jest.setTimeout(60_000);
+registerOnce(tools);
+
+const SERVER = join(import.meta.dirname, "fixtures/mcp-server.mjs");
+
+const serversFile = (server: object): string =>
+  fileOf("servers.json", JSON.stringify({ mcpServers: { test: server } }));
+const stdio = { command: process.execPath, args: [SERVER], env: { GIVEN: "1" } };
+
+/** A tools file in verl's form. */
+const mcp = (server: object, more = ""): string => `tools:
+  - class_name: verl.tools.mcp_base_tool.MCPBaseTool
+    config:
+      type: mcp
+      rate_limit: 1000
+      mcp: { mcp_servers_config_path: ${serversFile(server)}${more} }
+`;
+
+describe("an MCP server over standard streams", () => {
+  it("brings its tools, or those that are chosen, page by page", async () => {
+    const all = toolAgent({ tools: mcp(stdio) });
+    const offered = await all.parts.tools();
+    expect([...offered.keys()]).toEqual(["echo", "die", "fail", "env"]);
+    expect(offered.get("echo")!.schema).toEqual({
+      type: "function",
+      function: {
+        name: "echo",
+        description: "Repeats.",
+        parameters: { type: "object", properties: { text: { type: "string" } } },
+      },
+    });
+    await all.parts.close();
+    const chosen = toolAgent({ tools: mcp(stdio, ", tool_selected_list: [fail]") });
+    expect([...(await chosen.parts.tools()).keys()]).toEqual(["fail"]);
+    await chosen.parts.close();
+  });
+
+  it("answers calls; its errors are told to the model, and it sees little of the environment", async () => {
+    process.env.NOT_FOR_SERVERS = "secret";
+    const { text } = await converse({
+      tools: mcp(stdio),
+      overrides: ["max_tool_response_length=2000"],
+      say: (turn) => (turn === 0 ? [callOf("echo", { text: "hé" }), callOf("fail"), callOf("env")].join("") : "done"),
+    });
+    expect(text).toContain("<|tool|>hé\n[image/png]<|end|>");
+    expect(text).toContain("<|tool|>Error when executing tool: it did not work<|end|>");
+    expect(text).toContain("GIVEN");
+    expect(text).not.toContain("NOT_FOR_SERVERS");
+  });
+
+  it("that dies in a call costs that call; the next one finds it started anew", async () => {
+    const { text } = await converse({
+      tools: mcp(stdio),
+      say: (turn) => [callOf("die"), callOf("echo", { text: "alive" }), "done"][turn]!,
+    });
+    expect(text).toMatch(/<\|tool\|>Error when executing tool: .*[Cc]onnection closed/);
+    expect(text).toContain("<|tool|>alive\n");
+  });
+
+  it("that does not start ends the run before its first sample, and is named", async () => {
+    const { parts } = toolAgent({ tools: mcp({ command: "/nowhere/server" }) });
+    await expect(parts.tools()).rejects.toMatchObject({
+      code: "VERL_AGENT_TOOL",
+      message: expect.stringContaining('"test"') as unknown,
+    });
+    await parts.close();
+  });
+
+  it("leaves no process behind", async () => {
+    const processes = (): number => process.getActiveResourcesInfo().filter((kind) => kind === "ProcessWrap").length;
+    const { parts } = toolAgent({ tools: mcp(stdio) });
+    const before = processes();
+    await parts.tools();
+    expect(processes()).toBe(before + 1);
+    await parts.close();
+    for (let tries = 0; processes() > before && tries < 100; tries += 1) await sleep(20);
+    expect(processes()).toBe(before);
+  });
+});
+
+describe("an MCP server over streamable HTTP", () => {
+  let child: ChildProcess;
+  let url: string;
+  beforeAll(async () => {
+    child = spawn(process.execPath, [SERVER, "--http"], { stdio: ["ignore", "pipe", "inherit"] });
+    const [line] = (await once(child.stdout!, "data")) as [Buffer];
+    url = `http://127.0.0.1:${line.toString().trim()}/mcp`;
+  });
+  afterAll(() => void child.kill());
+
+  it("answers calls with the token of its entry, and refuses others", async () => {
+    const { text } = await converse({
+      tools: mcp({ url, auth_token: "token" }),
+      say: (turn) => (turn === 0 ? callOf("echo", { text: "over http" }) : "done"),
+    });
+    expect(text).toContain("<|tool|>over http\n");
+    const { parts } = toolAgent({ tools: mcp({ url, auth_token: "wrong" }) });
+    await expect(parts.tools()).rejects.toMatchObject({ code: "VERL_AGENT_TOOL" });
+    await parts.close();
+  });
+});
+
+it.each([
+  ["no file", "/nowhere.json", "cannot be read"],
+  ["no map", fileOf("s.json", "{}"), "no map `mcpServers`"],
+  ["a server without address", serversFile({ args: [] }), "neither a command nor a url"],
+  ["another protocol", serversFile({ url: "file:///etc/passwd" }), "neither a command nor a url"],
+])("refuses a servers file with %s", async (_, path, message) => {
+  const { parts } = toolAgent({
+    tools: `tools:\n  - class_name: mcp\n    config: { mcp: { mcp_servers_config_path: ${path} } }\n`,
+  });
+  await expect(parts.tools()).rejects.toMatchObject({
+    code: "VERL_AGENT_FILE",
+    message: expect.stringContaining(message) as unknown,
+  });
+});
