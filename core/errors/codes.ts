@@ -13,6 +13,10 @@ export const ERROR_CODES = {
     blame: "user",
     when: "A YAML file of tools, interactions or agent loops is missing, does not parse, or lacks a field.",
   },
+  VERL_AGENT_FUNCTION: {
+    blame: "user",
+    when: "An agent's file is missing, does not load or exports no such function, or its agent leaves nothing to train on.",
+  },
   VERL_AGENT_INTERACTION: { blame: "user", when: "A row names an interaction that the run does not have." },
   VERL_AGENT_LOOP_FAILED: {
     blame: "host",
@@ -162,6 +166,11 @@ export const ERROR_CODES = {
     blame: "user",
     when: "A saved position of the data loader does not fit the dataset that should resume from it.",
   },
+  VERL_DATA_MAPPING: {
+    blame: "user",
+    when: "A mapping of `verl data convert` cannot be read, or does not fit a row.",
+  },
+  VERL_DATA_PROBLEMS: { blame: "user", when: "`verl data check` found errors in the data; the report lists them." },
   VERL_DATA_PROMPT_EMPTY: {
     blame: "user",
     when: "A row's prompt has no token once it has gone through the chat template.",
