@@ -143,4 +143,13 @@ describe("JsonLinesFile", () => {
     file.append([{ a: 3 }]);
     expect(await readFile(path, "utf8")).toBe('{"a":1}\n{"a":\n{"a":null}\n{"a":3}\n');
   });
+
+  it("tells as the user's disk, not as a fault of ours, where it cannot write", () => {
+    expect(() => new JsonLinesFile(dir).append([{ a: 1 }])).toThrow(
+      expect.objectContaining({
+        code: "VERL_TRAIN_DIRECTORY",
+        message: expect.stringContaining(`${dir} cannot be written: EISDIR`),
+      }),
+    );
+  });
 });

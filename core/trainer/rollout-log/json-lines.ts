@@ -2,6 +2,7 @@ import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync } f
 import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
+import { VerlError } from "../../errors/index.ts";
 
 /**
  * A file of one JSON value a line, appended to line by line and never buffered, so that a kill loses at most the line being written.
@@ -12,11 +13,22 @@ export class JsonLinesFile {
 
   constructor(readonly path: string) {}
 
-  /** Appends one line a value. JSON has no NaN and no infinities: they become null. */
+  /**
+   * Appends one line a value. JSON has no NaN and no infinities: they become null.
+   * @throws VERL_TRAIN_DIRECTORY where the disk refuses, for example because it is full.
+   */
   append(values: Iterable<unknown>): void {
     const text = Array.from(values, (value) => `${JSON.stringify(value)}\n`).join("");
     if (text === "") return;
-    appendFileSync(this.path, this.#open() + text);
+    try {
+      appendFileSync(this.path, this.#open() + text);
+    } catch (cause) {
+      throw new VerlError("VERL_TRAIN_DIRECTORY", `${this.path} cannot be written: ${(cause as Error).message}.`, {
+        location: { file: this.path },
+        hint: "Free space there or name another directory; the same command goes on from the last checkpoint.",
+        cause,
+      });
+    }
   }
 
   /**
