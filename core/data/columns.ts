@@ -26,8 +26,20 @@ export function requireColumn(rows: readonly Row[], column: string, file: string
 }
 
 /**
- * A column's value as chat messages. Parquet gives every struct of a list the union of all fields, so fields that are null are
- * taken away (all but `content`): to a template, a key that is there means something.
+ * Parquet gives each struct of a column the fields of all of them, null where it had none. To a chat template or a tool a key that is
+ * there means something, so fields that are null are taken away, at every depth; items of lists stay. A null that means something
+ * is kept by JSON text in place of a struct.
+ */
+export function withoutNullFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNullFields);
+  if (!isObject(value)) return value;
+  const fields = Object.entries(value).filter(([, field]) => field !== null && field !== undefined);
+  return Object.fromEntries(fields.map(([key, field]) => [key, withoutNullFields(field)]));
+}
+
+/**
+ * A column's value as chat messages, as templates want them: without the fields that are null (all but `content`), arguments of tool
+ * calls as objects where they are JSON text, and with a `content` where a message has tool calls alone.
  * @throws VerlError VERL_DATA_COLUMN_TYPE naming file, column and row.
  */
 export function asMessages(value: unknown, column: string, origin: RowOrigin): ChatMessage[] {
@@ -35,7 +47,8 @@ export function asMessages(value: unknown, column: string, origin: RowOrigin): C
     throw wrongType(column, origin, value, "a list of messages, each with role and content");
   }
   return value.map((message: unknown, index) => {
-    if (!isObject(message) || typeof message.role !== "string" || !isContent(message.content)) {
+    const callsAlone = isObject(message) && message.content === undefined && Array.isArray(message.tool_calls);
+    if (!isObject(message) || typeof message.role !== "string" || !(isContent(message.content) || callsAlone)) {
       throw wrongType(
         `${column}[${index}]`,
         origin,
@@ -43,11 +56,20 @@ export function asMessages(value: unknown, column: string, origin: RowOrigin): C
         "a message { role: string, content: string or list of parts }",
       );
     }
-    const fields = Object.entries(message).filter(
-      ([key, field]) => key === "content" || (field !== null && field !== undefined),
-    );
-    return Object.fromEntries(fields) as ChatMessage;
+    const kept = withoutNullFields(message) as ChatMessage;
+    const calls = Array.isArray(kept.tool_calls) && { tool_calls: kept.tool_calls.map(withArgumentsRead) };
+    return { ...kept, content: callsAlone ? "" : (kept.content ?? null), ...calls };
   });
+}
+
+/** A tool call whose arguments are an object: OpenAI's form has them as JSON text, which a template would encode once more. */
+function withArgumentsRead(call: unknown): unknown {
+  if (!isObject(call)) return call;
+  const read = (of: Record<string, unknown>): Record<string, unknown> => {
+    const parsed = typeof of.arguments === "string" ? parseOrUndefined(of.arguments) : undefined;
+    return isObject(parsed) ? { ...of, arguments: parsed } : of;
+  };
+  return isObject(call.function) ? { ...call, function: read(call.function) } : read(call);
 }
 
 /** @throws VerlError VERL_DATA_COLUMN_TYPE */
@@ -69,7 +91,7 @@ export function asObject(value: unknown, column: string, origin: RowOrigin): Rec
  */
 export function readTools(value: unknown, column: string, origin: RowOrigin): Record<string, unknown>[] {
   if (value === undefined || value === null) return [];
-  const tools = typeof value === "string" ? parseOrUndefined(value) : value;
+  const tools = typeof value === "string" ? parseOrUndefined(value) : withoutNullFields(value);
   if (!Array.isArray(tools)) throw wrongType(column, origin, value, "a list of tool schemas, or one as JSON text");
   return tools.map((tool: unknown, index) => asObject(tool, `${column}[${index}]`, origin));
 }

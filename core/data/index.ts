@@ -1,6 +1,21 @@
 export { ChatTemplate } from "./chat-template.ts";
+export { checkRows, findLengths, findRefused, type CheckOptions } from "./check/check-data.ts";
+export { findingOf, noteRow, type Finding, type Level } from "./check/finding.ts";
+export type { CheckedRow } from "./check/read-prompts.ts";
+export { convertRows } from "./convert/convert-rows.ts";
+export { readMapping, type Mapping } from "./convert/mapping.ts";
+export { readTable } from "./convert/read-table.ts";
 export { collatePrompts, type CollateOptions } from "./collate.ts";
-export { asMessages, asObject, asString, readTools, requireColumn, wrongType, type RowOrigin } from "./columns.ts";
+export {
+  asMessages,
+  asObject,
+  asString,
+  readTools,
+  requireColumn,
+  withoutNullFields,
+  wrongType,
+  type RowOrigin,
+} from "./columns.ts";
 export { loadCustomClass, requireMethods, type CustomClass, type LoadedClass } from "./custom-class.ts";
 export * from "./dataset.ts";
 export { DataLoader, type DataLoaderOptions, type LoadedBatch, type LoaderState } from "./loader.ts";
@@ -11,6 +26,7 @@ export { packSequences } from "./packing.ts";
 export { loadTokenizer, type LoadTokenizerOptions } from "./load-tokenizer.ts";
 export { parseLosslessJson, stringifyLosslessJson } from "./lossless-json.ts";
 export { padLeft, type PaddedPrompts } from "./padding.ts";
+export { inferSchema, typeText } from "./parquet/infer-schema.ts";
 export { readParquet } from "./parquet/read-parquet.ts";
 export { writeParquet } from "./parquet/write-parquet.ts";
 export type { ParquetSchema, ParquetType, Row } from "./parquet/parquet-type.ts";

@@ -17,6 +17,7 @@ import {
   RNG,
   TOKENIZER,
   truncateIds,
+  withoutNullFields,
   VerlError,
   type ChatMessage,
   type DataConfig,
@@ -155,10 +156,10 @@ export class RlhfDataset implements Dataset {
   private readPrompt({ row, origin }: SourceRow, index: number): Prompt {
     const { prompt_key, reward_fn_key } = this.data;
     const messages = asMessages(row[prompt_key], prompt_key, origin);
-    const extraInfo = asObject(row.extra_info, "extra_info", origin);
+    const extraInfo = withKwargs(asObject(row.extra_info, "extra_info", origin));
     return {
       row: {
-        ...row,
+        ...withKwargs(row),
         data_source: asString(row[reward_fn_key], reward_fn_key, origin),
         raw_prompt: messages,
         reward_model: asObject(row.reward_model, "reward_model", origin),
@@ -232,6 +233,13 @@ export class RlhfDataset implements Dataset {
     );
     return prompts;
   }
+}
+
+/** Arguments of tools and interactions: structs that hold the tools of all rows, null where a row has others. */
+function withKwargs(fields: Row): Row {
+  const given = ["tools_kwargs", "interaction_kwargs"].filter((name) => name in fields);
+  if (given.length === 0) return fields;
+  return { ...fields, ...Object.fromEntries(given.map((name) => [name, withoutNullFields(fields[name])])) };
 }
 
 /** @throws VerlError VERL_DATA_PROMPT_EMPTY for a prompt without a token. */

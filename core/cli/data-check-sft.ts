@@ -1,0 +1,93 @@
+import type { SftConfig } from "../config/index.ts";
+import {
+  checkRows,
+  findingOf,
+  findLengths,
+  loadTokenizer,
+  maskConversation,
+  noteRow,
+  type CheckedRow,
+  type Finding,
+  type Row,
+} from "../data/index.ts";
+import { isVerlError } from "../errors/index.ts";
+import { RunConsole } from "../trainer/run-console.ts";
+import type { CliContext } from "./command.ts";
+import { columnsOf } from "./data-check-rl.ts";
+import { spreadOf, type DataCheck } from "./data-check-report.ts";
+
+export interface CheckConversationsOptions {
+  file: string;
+  config: SftConfig;
+  hasModel: boolean;
+  ctx: CliContext;
+}
+
+/** Conversations whose tokenising shows its progress. */
+const MANY = 1000;
+
+/** Checks conversations as `verl sft` reads them. */
+export async function checkConversations(
+  rows: readonly Row[],
+  { file, config, hasModel, ctx }: CheckConversationsOptions,
+): Promise<DataCheck> {
+  const { data } = config;
+  const { readable, findings } = checkRows(rows, {
+    file,
+    messagesKey: data.messages_key,
+    toolsKey: data.tools_key,
+    needsGroundTruth: false,
+  });
+  const measured = hasModel ? await mask(readable, config, file, ctx) : undefined;
+  return {
+    file,
+    rows: rows.length,
+    columns: columnsOf(rows),
+    tokens: measured?.tokens,
+    findings: [...findings, ...(measured?.findings ?? [])],
+    not_checked: hasModel ? [] : ["lengths and the chat template: name the model (-c run.yaml, or model.path=…)"],
+  };
+}
+
+/** Tokenises each conversation with its assistant's tokens marked, and tells which ones could not be trained on. */
+async function mask(
+  rows: readonly CheckedRow[],
+  { data, model }: SftConfig,
+  file: string,
+  ctx: CliContext,
+): Promise<{ tokens: DataCheck["tokens"]; findings: Finding[] }> {
+  const tokenizer = await loadTokenizer(model.tokenizer_path ?? model.path, {
+    chatTemplate: model.custom_chat_template,
+  });
+  const console = new RunConsole({
+    stream: { write: (text) => ctx.status(text), isTTY: ctx.interactive, columns: process.stderr.columns },
+  });
+  const told = rows.length < MANY ? undefined : console.work("tokenising conversations");
+  const lengths = new Int32Array(rows.length).fill(-1);
+  const untrained: number[] = [];
+  const refused = new Map<string, number[]>();
+  rows.forEach(({ at, prompt: { messages, tools } }, index) => {
+    ctx.signal.throwIfAborted();
+    try {
+      const options = { ...data.apply_chat_template_kwargs, tools };
+      const example = maskConversation(tokenizer, messages, options, { file, row: at });
+      lengths[index] = example.ids.length;
+      if (!example.lossMask.includes(1)) untrained.push(at);
+    } catch (error) {
+      if (!isVerlError(error)) throw error;
+      const message = error.message.replace(/^Row \d+: /, "");
+      noteRow(refused, message, at);
+    }
+    told?.(index + 1, rows.length);
+  });
+  const limit = data.max_length;
+  const dropped = data.truncation !== "error";
+  return {
+    tokens: { ...spreadOf(lengths.filter((length) => length >= 0)), limit },
+    findings: [
+      ...[...refused].flatMap(([message, at]) => findingOf("template", "error", at, message)),
+      ...findLengths(rows, lengths, { limit, option: "data.max_length", dropped }),
+      ...findingOf("untrained", "warning", untrained, "No assistant's token is trained; the row is left out."),
+    ],
+  };
+}

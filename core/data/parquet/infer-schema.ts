@@ -1,0 +1,104 @@
+import { VerlError } from "../../errors/verl-error.ts";
+import { isListType, type ParquetSchema, type ParquetType, type Row } from "./parquet-type.ts";
+
+/** A type that is not settled yet: nothing but nulls and empty lists so far. */
+type Open = { kind: "null" } | { kind: "scalar"; type: Scalar } | { kind: "list"; item: Open } | StructType | Mixed;
+interface StructType {
+  kind: "struct";
+  fields: Map<string, Open>;
+}
+interface Mixed {
+  kind: "mixed";
+  types: string;
+}
+type Scalar = Extract<ParquetType, string>;
+
+const NULL: Open = { kind: "null" };
+const MIN_INT64 = -(2n ** 63n);
+const MAX_INT64 = 2n ** 63n - 1n;
+
+/**
+ * Column types that hold every row: numbers that are all whole are int64, structs have the fields of all, a value of several types
+ * is JSON text where `mixed` is `json`.
+ * @throws VerlError VERL_DATA_COLUMN_TYPE for a value of several types, or of one that parquet has no place for.
+ */
+export function inferSchema(
+  rows: readonly Row[],
+  { mixed = "refuse" }: { mixed?: "refuse" | "json" } = {},
+): ParquetSchema {
+  const columns = new Map<string, Open>();
+  for (const row of rows)
+    for (const [name, value] of Object.entries(row)) columns.set(name, unify(columns.get(name) ?? NULL, typeOf(value)));
+  return Object.fromEntries([...columns].map(([name, type]) => [name, settle(type, name, mixed)]));
+}
+
+/** `list<struct<role: string, content: string>>`. */
+export function typeText(type: ParquetType): string {
+  if (typeof type === "string") return type;
+  if (isListType(type)) return `list<${typeText(type[0])}>`;
+  return `struct<${Object.entries(type)
+    .map(([name, field]) => `${name}: ${typeText(field)}`)
+    .join(", ")}>`;
+}
+
+function typeOf(value: unknown): Open {
+  if (value === null || value === undefined) return NULL;
+  if (typeof value === "string") return { kind: "scalar", type: "string" };
+  if (typeof value === "boolean") return { kind: "scalar", type: "bool" };
+  if (typeof value === "number") return { kind: "scalar", type: Number.isSafeInteger(value) ? "int64" : "double" };
+  if (typeof value === "bigint") {
+    const fits = value >= MIN_INT64 && value <= MAX_INT64;
+    return fits ? { kind: "scalar", type: "int64" } : { kind: "mixed", types: "integer of more than 64 bits" };
+  }
+  if (Array.isArray(value)) return { kind: "list", item: value.map(typeOf).reduce(unify, NULL) };
+  if (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null)
+    return { kind: "struct", fields: new Map(Object.entries(value).map(([name, field]) => [name, typeOf(field)])) };
+  return { kind: "mixed", types: value.constructor.name };
+}
+
+function unify(a: Open, b: Open): Open {
+  if (a.kind === "null") return b;
+  if (b.kind === "null") return a;
+  if (a.kind === "scalar" && b.kind === "scalar") {
+    if (a.type === b.type) return a;
+    const numbers = [a.type, b.type].every((type) => type === "int64" || type === "double");
+    return numbers ? { kind: "scalar", type: "double" } : { kind: "mixed", types: `${a.type} and ${b.type}` };
+  }
+  if (a.kind === "list" && b.kind === "list") return { kind: "list", item: unify(a.item, b.item) };
+  if (a.kind === "struct" && b.kind === "struct") {
+    const fields = new Map(a.fields);
+    for (const [name, type] of b.fields) fields.set(name, unify(fields.get(name) ?? NULL, type));
+    return { kind: "struct", fields };
+  }
+  if (a.kind === "mixed") return a;
+  return b.kind === "mixed" ? b : { kind: "mixed", types: `${named(a)} and ${named(b)}` };
+}
+
+const named = (type: Open): string => (type.kind === "scalar" ? type.type : type.kind);
+
+function settle(type: Open, path: string, mixed: "refuse" | "json"): ParquetType {
+  switch (type.kind) {
+    case "null":
+      return "string";
+    case "scalar":
+      return type.type;
+    case "list":
+      return [settle(type.item, `${path}[]`, mixed)];
+    case "struct":
+      // Parquet has no struct without fields.
+      if (type.fields.size === 0) return "json";
+      return Object.fromEntries(
+        [...type.fields].map(([name, field]) => [name, settle(field, `${path}.${name}`, mixed)]),
+      );
+    case "mixed":
+      if (mixed === "json") return "json";
+      throw new VerlError(
+        "VERL_DATA_COLUMN_TYPE",
+        `The column "${path}" holds ${type.types}, which no parquet column does.`,
+        {
+          hint: `Give it one type in all rows, or write it as JSON text: \`types: { ${path.split(/[.[]/)[0]}: json }\` in the mapping.`,
+          details: { column: path },
+        },
+      );
+  }
+}
