@@ -18,6 +18,8 @@ export { ExchangeHub, MeetingPeers, type Peers } from "./peers.ts";
 export type { ChannelMessage, RankChannel } from "./rank-channel.ts";
 export { register, type MethodOptions, type RegisterOptions } from "./register.ts";
 export { startRank, type RemoteRankOptions } from "./remote-rank.ts";
+export type { ResourcePlan } from "./resource-plan.ts";
+export { ResourcePoolManager, type WaitOptions } from "./resource-pool-manager.ts";
 export { ResourcePool, type RankPlace, type ResourcePoolOptions } from "./resource-pool.ts";
 export { serveRank, type ServeOptions } from "./serve-rank.ts";
 export { joinBatches, shareArguments } from "./share-arguments.ts";

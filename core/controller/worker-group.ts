@@ -8,7 +8,7 @@ import { DataProtoFuture } from "./data-proto-future.ts";
 import type { DispatchFunctions, DispatchMode, DispatchTarget } from "./dispatch.ts";
 import { HEALTH_LIMITS, type HealthEvent, type HealthLimits } from "./health.ts";
 import { InlineTransport } from "./inline-transport.ts";
-import type { MethodOptions } from "./register.ts";
+import { registeredMethods, type MethodOptions } from "./register.ts";
 import { ResourcePool } from "./resource-pool.ts";
 import { TRANSPORT_ENV, type RankHandle, type Transport } from "./transport.ts";
 import type { MeshPlace, Worker, WorkerClass } from "./worker.ts";
@@ -71,6 +71,8 @@ interface SharedRanks {
   death: HealthEvent | undefined;
 }
 
+const NO_ROLES: ReadonlyMap<string, ReadonlyMap<string, MethodOptions>> = new Map();
+
 const NO_METRICS: MetricsSink = { add: () => undefined };
 
 /** Workers of one class that are called together: dispatch, execute on the ranks, collect. */
@@ -83,6 +85,8 @@ export class WorkerGroup implements DispatchTarget {
     readonly name: string,
     private readonly shared: SharedRanks,
     private readonly methods: ReadonlyMap<string, MethodOptions>,
+    /** Methods of each of the colocated workers. */
+    private readonly roles: ReadonlyMap<string, ReadonlyMap<string, MethodOptions>>,
     /** What the ranks' own names of the methods begin with. */
     private readonly prefix: string,
   ) {
@@ -144,7 +148,9 @@ export class WorkerGroup implements DispatchTarget {
     const shared: SharedRanks = { handles, tail: Promise.resolve(), users: 0, death: undefined };
     const log = options.log ?? createLogger();
     for (const handle of handles) handle.onHealth((event) => noteHealth(shared, name, event, log));
-    return new WorkerGroup(name, shared, worker.methods, "");
+    const colocated = worker.parts.filter(({ role }) => role !== "");
+    const roles = new Map(colocated.map(({ role, workerClass }) => [role, registeredMethods(workerClass)]));
+    return new WorkerGroup(name, shared, worker.methods, roles, "");
   }
 
   /** Where each rank runs, in rank order: `thread 7`. */
@@ -157,18 +163,17 @@ export class WorkerGroup implements DispatchTarget {
    * @param roles those wanted; default: all. @throws VERL_WORKER_METHOD_UNKNOWN for a role that the workers do not have
    */
   spawn(roles?: readonly string[]): Readonly<Record<string, WorkerGroup>> {
-    const known = [...new Set([...this.methods.keys()].map((name) => name.slice(0, name.indexOf("_"))))];
-    const wanted = roles ?? known;
+    const wanted = roles ?? [...this.roles.keys()];
     const groups = wanted.map((role) => {
-      const prefix = `${role}_`;
-      const own = [...this.methods].filter(([name]) => name.startsWith(prefix));
-      if (own.length === 0) {
+      const methods = this.roles.get(role);
+      if (!methods) {
+        const known = [...this.roles.keys()].join(", ");
         throw new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no colocated worker "${role}".`, {
-          hint: `A group of colocated workers has <role>_<method>. Methods: ${[...this.methods.keys()].join(", ")}.`,
+          hint: known === "" ? "It is a group of one worker a rank." : `Its workers are ${known}.`,
         });
       }
-      const methods = new Map(own.map(([name, options]) => [name.slice(prefix.length), options] as const));
-      return [role, new WorkerGroup(`${this.name}.${role}`, this.shared, methods, this.prefix + prefix)] as const;
+      const group = new WorkerGroup(`${this.name}.${role}`, this.shared, methods, NO_ROLES, `${role}_`);
+      return [role, group] as const;
     });
     return Object.fromEntries(groups);
   }

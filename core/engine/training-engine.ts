@@ -43,6 +43,9 @@ export interface TokenLoss {
   compute(inputs: LossInputs): { loss: Scalar; metrics: Record<string, Scalar> };
 }
 
+/** Replaces each element by its sum over the ranks, in the same order of addition on each; all bring the same length. */
+export type SumOverRanks = (values: Float32Array) => Promise<void>;
+
 export interface StepResult {
   /** Global norm before clipping. */
   gradNorm: number;
@@ -70,8 +73,12 @@ export interface TrainingEngine {
     loss: TokenLoss,
     options: { temperature: number },
   ): Promise<{ loss: number; metrics: Record<string, number> }>;
-  /** Clips, applies AdamW at the scheduled learning rate, clears the accumulated gradient. */
-  optimStep(): Promise<StepResult>;
+  /**
+   * Clips, applies AdamW at the scheduled learning rate, clears the accumulated gradient.
+   * @param sumOverRanks given where other ranks train the same model on other rows: adds their gradients to the ones it is handed, in
+   *   place, all weights in one array. A rank that had no rows hands over zeros. Every rank then takes the same step.
+   */
+  optimStep(sumOverRanks?: SumOverRanks): Promise<StepResult>;
   saveState(): Promise<EngineState>;
   loadState(state: EngineState): Promise<void>;
   exportWeights(): Promise<WeightMap>;

@@ -1,59 +1,60 @@
-import { DataProto } from "../batch/data-proto.ts";
-import { NdArray } from "../batch/nd-array.ts";
+import type { DataProto } from "../batch/data-proto.ts";
+import { alone, type Peers } from "../controller/peers.ts";
 import type { TokenLoss, TrainingEngine } from "../engine/training-engine.ts";
 import { isVerlError, VerlError } from "../errors/index.ts";
-import type { Rng } from "../tensor/rng.ts";
 import type { PreparedMiniBatch } from "./loss-preparation.ts";
 import { cutMicroBatches, type MicroBatchSize } from "./micro-batches.ts";
+import { miniBatches, ROW_FIELD, type MiniBatch, type MiniBatchPlan } from "./mini-batches.ts";
+import { sumNumbers } from "./rank-sums.ts";
 
-/** Number of each row in the batch that a step trains on. It goes where the row goes, so that an error can name it. */
-export const ROW_FIELD = "row_of_step";
-
-export interface UpdatePlan {
-  /** Rows of one optimizer step. */
-  miniBatchRows: number;
+export interface UpdatePlan extends MiniBatchPlan {
+  /** Of one rank. */
   microBatch: MicroBatchSize;
-  /** Passes over the batch. */
-  epochs: number;
-  /** Stream that the rows are shuffled by, anew in each pass; absent: in the batch's order. */
-  shuffle?: Rng;
   temperature: number;
+}
+
+export interface UpdateOptions {
+  /** Before the metrics `loss`, `grad_norm`, `lr` and `skipped_steps`: `actor`, `critic`, `train`. */
+  prefix: string;
+  /** Makes the loss of a mini-batch, of which it is given this rank's rows: it counts the denominators of all ranks'. */
+  makeLoss: (rows: DataProto) => TokenLoss | Promise<TokenLoss>;
+  /** Adds fields that depend on the mini-batch as a whole, before its loss is made. */
+  prepare?: (miniBatch: MiniBatch) => Promise<PreparedMiniBatch>;
+  /** Ranks that train the same model on the other rows. Default: there are none. */
+  peers?: Peers;
 }
 
 /**
  * Trains on a batch: mini-batches × epochs, one optimizer step each. The loss of a mini-batch is made for the whole of it, so that its
- * denominators are counted once, however it is cut.
- * @param prepare adds fields that depend on the mini-batch as a whole, before its loss is made.
- * @param prefix of the metrics `loss`, `grad_norm`, `lr` and `skipped_steps`: `actor`, `critic`, `train`.
- * @returns the mean over optimizer steps of each metric; `skipped_steps` counts those that non-finite gradients prevented.
+ * denominators are counted once, however it is cut and on however many ranks it lies.
+ * @param batch this rank's rows.
+ * @returns the mean over optimizer steps of each metric, the same on every rank; `skipped_steps` counts those that non-finite gradients
+ *   prevented.
  */
 export async function trainOnBatch(
   engine: TrainingEngine,
   batch: DataProto,
   plan: UpdatePlan,
-  makeLoss: (miniBatch: DataProto) => TokenLoss,
-  prefix: string,
-  prepare?: (miniBatch: DataProto) => Promise<PreparedMiniBatch>,
+  { prefix, makeLoss, prepare, peers = alone }: UpdateOptions,
 ): Promise<Record<string, number>> {
   const updates: Record<string, number>[] = [];
   let skippedSteps = 0;
-  const numbers = new NdArray(
-    "int32",
-    [batch.length],
-    Int32Array.from({ length: batch.length }, (_, row) => row),
-  );
-  const numbered = batch.union(DataProto.fromSingleDict({ [ROW_FIELD]: numbers }));
-  for (const rows of numbered.makeIterator(plan.miniBatchRows, { epochs: plan.epochs, shuffle: plan.shuffle })) {
-    const { batch: miniBatch, metrics: ofStep } = prepare ? await prepare(rows) : { batch: rows, metrics: {} };
-    const metrics = { ...ofStep, ...(await accumulate(engine, miniBatch, makeLoss(miniBatch), plan, prefix)) };
-    const { gradNorm, lr, skipped } = await engine.optimStep();
+  const sumOverRanks = peers.worldSize > 1 ? (values: Float32Array) => peers.sum(values) : undefined;
+  for await (const miniBatch of miniBatches(batch, plan, peers)) {
+    const { batch: rows, metrics: ofStep } = prepare
+      ? await prepare(miniBatch)
+      : { batch: miniBatch.batch, metrics: {} };
+    const own = await accumulate(engine, rows, await makeLoss(rows), plan, prefix);
+    const sums = await sumNumbers(peers, own);
+    if (!Number.isFinite(sums[`${prefix}/loss`] ?? 0)) throw notFinite(sums, prefix);
+    const { gradNorm, lr, skipped } = await engine.optimStep(sumOverRanks);
     if (skipped) skippedSteps++;
-    updates.push({ ...metrics, [`${prefix}/grad_norm`]: gradNorm, [`${prefix}/lr`]: lr });
+    updates.push({ ...ofStep, ...sums, [`${prefix}/grad_norm`]: gradNorm, [`${prefix}/lr`]: lr });
   }
   return { ...averages(updates), ...(skippedSteps > 0 && { [`${prefix}/skipped_steps`]: skippedSteps }) };
 }
 
-/** Adds the gradients of all micro-batches; their shares of loss and metrics sum to the mini-batch's. */
+/** Adds the gradients of all micro-batches of this rank; the shares of loss and metrics of all ranks' sum to the mini-batch's. */
 async function accumulate(
   engine: TrainingEngine,
   miniBatch: DataProto,
@@ -68,7 +69,6 @@ async function accumulate(
       sums[name] = (sums[name] ?? 0) + value;
     }
   }
-  if (!Number.isFinite(sums[`${prefix}/loss`] ?? 0)) throw notFinite(sums, prefix);
   return sums;
 }
 

@@ -1,4 +1,7 @@
-import { balancedOrder } from "../batch/balance.ts";
+import { balancedOrder, inverseOrder } from "../batch/balance.ts";
+import type { DataProto } from "../batch/data-proto.ts";
+import type { Rng } from "../tensor/rng.ts";
+import { miniBatchRows, numberRows } from "./mini-batches.ts";
 
 /**
  * Order of rows in which `ranks` consecutive equal chunks have nearly equal work, and each mini-batch has the rows that it would have
@@ -24,4 +27,57 @@ export function rankOrder(lengths: ArrayLike<number>, ranks: number, miniBatchRo
     }
   }
   return Int32Array.from(shares.flat());
+}
+
+/** How rows are laid out for the ranks. */
+export interface RankLayout {
+  ranks: number;
+  /** False: in the batch's order. */
+  balance: boolean;
+  /** Rows of one optimizer step, over all ranks. */
+  miniBatchRows: number;
+}
+
+/**
+ * Computes something of every row with the rows laid out so that each rank has about the same work, and gives it back in the batch's
+ * own order: nothing downstream sees how many ranks there were.
+ */
+export async function inRankOrder(
+  batch: DataProto,
+  { ranks, balance, miniBatchRows }: RankLayout,
+  compute: (rows: DataProto) => PromiseLike<DataProto>,
+): Promise<DataProto> {
+  if (ranks === 1 || !balance || batch.length < ranks) return compute(batch);
+  const order = rankOrder(totalLengths(batch), ranks, miniBatchRows);
+  return (await compute(batch.reorder(order))).reorder(inverseOrder(order));
+}
+
+/**
+ * The batch as the ranks train on it: its rows numbered, so that mini-batches are those of one rank, and laid out so that each rank
+ * has an equal part of each of the first epoch's.
+ * @param shuffle the stream that the mini-batches are drawn by.
+ */
+export function forUpdate(
+  batch: DataProto,
+  { ranks, balance, miniBatchRows: size }: RankLayout,
+  shuffle?: Rng,
+): DataProto {
+  const numbered = numberRows(batch);
+  if (ranks === 1 || !balance || batch.length < ranks) return numbered;
+  const drawn = Int32Array.from(
+    [...miniBatchRows(batch.length, { miniBatchRows: size, epochs: 1, shuffle })].flatMap((rows) => [...rows]),
+  );
+  const lengths = totalLengths(batch);
+  const order = rankOrder(
+    Int32Array.from(drawn, (row) => lengths[row]!),
+    ranks,
+    size,
+  );
+  return numbered.reorder(order.map((place) => drawn[place]!));
+}
+
+/** Attended tokens of each row, prompt and response. */
+export function totalLengths(batch: DataProto): Int32Array {
+  const mask = batch.tensor("attention_mask", "int32");
+  return Int32Array.from({ length: mask.rows }, (_, row) => mask.row(row).data.reduce((sum, flag) => sum + flag, 0));
 }

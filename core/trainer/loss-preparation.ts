@@ -1,9 +1,12 @@
+import { inverseOrder } from "../batch/balance.ts";
 import { DataProto } from "../batch/data-proto.ts";
+import type { Peers } from "../controller/peers.ts";
 import type { PolicyLossStep } from "../algorithm/policy-loss.ts";
 import type { TrainingEngine } from "../engine/training-engine.ts";
 import type { ActorLossParts } from "./actor-loss.ts";
 import type { UpdatePlan } from "./actor-update.ts";
 import { forwardInParts } from "./forward-in-parts.ts";
+import type { MiniBatch } from "./mini-batches.ts";
 
 /** A mini-batch with the fields that its loss adds to it as a whole, and the metrics that it reports of it. */
 export interface PreparedMiniBatch {
@@ -11,20 +14,36 @@ export interface PreparedMiniBatch {
   metrics: Record<string, number>;
 }
 
-/** What runs the policy loss's `prepare` on a mini-batch; undefined for losses that need none. @param fields that the loss reads. */
+/**
+ * What runs the policy loss's `prepare` on a mini-batch; undefined for losses that need none. Ranks bring their rows together for it.
+ * @param fields that the loss reads.
+ */
 export function lossPreparation(
   engine: TrainingEngine,
   { policyLoss, config }: ActorLossParts,
   fields: readonly string[],
   { microBatch, temperature }: UpdatePlan,
-): ((miniBatch: DataProto) => Promise<PreparedMiniBatch>) | undefined {
+  peers: Peers,
+): ((miniBatch: MiniBatch) => Promise<PreparedMiniBatch>) | undefined {
   if (!policyLoss.prepare) return undefined;
-  return async (miniBatch) => {
-    const { log_probs } = await forwardInParts(engine, miniBatch, microBatch, { temperature, outputs: ["log_probs"] });
-    const known = Object.fromEntries(fields.map((field) => [field, miniBatch.tensor(field)]));
-    const step = { ...known, log_probs } as unknown as PolicyLossStep;
+  return async ({ batch, places }) => {
+    const { log_probs } = await forwardInParts(engine, batch, microBatch, { temperature, outputs: ["log_probs"] });
+    const own = DataProto.fromSingleDict({
+      ...Object.fromEntries(fields.map((field) => [field, batch.tensor(field)])),
+      log_probs,
+    });
+    const whole = peers.worldSize === 1 ? own : await joinShares(peers, own, places);
+    const step = Object.fromEntries(whole.batch) as unknown as PolicyLossStep;
     const metrics: Record<string, number> = {};
     const added = policyLoss.prepare!(step, config, { metric: (name, value) => void (metrics[name] = value) });
-    return { batch: miniBatch.union(DataProto.fromSingleDict(added), "replace"), metrics };
+    const ownAdded = DataProto.fromSingleDict(added);
+    return { batch: batch.union(peers.worldSize === 1 ? ownAdded : ownAdded.index(places), "replace"), metrics };
   };
+}
+
+/** The whole mini-batch, in its order, from each rank's rows. */
+async function joinShares(peers: Peers, rows: DataProto, places: Int32Array): Promise<DataProto> {
+  const shares = await peers.exchange({ rows, places });
+  const order = inverseOrder(shares.flatMap((share) => [...share.places]));
+  return DataProto.concat(shares.map((share) => share.rows)).index(order);
 }

@@ -1,11 +1,14 @@
 import { DataProto } from "../batch/data-proto.ts";
+import { batchPlan } from "../config/batch-plan.ts";
 import type { NdArray } from "../batch/nd-array.ts";
 import { collatePrompts } from "../data/collate.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { withGrace } from "../reward/deadline.ts";
 import { requireScored, unscoredMetrics } from "../reward/score-batch.ts";
-import { rankOrder } from "./balance.ts";
+import { forUpdate, inRankOrder, rankOrder, totalLengths, type RankLayout } from "./balance.ts";
+import type { EngineOutput } from "./forward-in-parts.ts";
 import { computeBalanceMetrics } from "./metrics/index.ts";
+import { reductionOf } from "./metrics/reductions.ts";
 import type { StepMetrics } from "./metrics/step-metrics.ts";
 import { rewardsFromScores, rewardsWithKl, withAdvantages } from "./ppo-advantages.ts";
 import { bypassesOldLogProbs, distributionUses, withNumericColumns } from "./ppo-fields.ts";
@@ -13,6 +16,8 @@ import { logProbGap } from "./ppo-log-prob-gap.ts";
 import { layOutRewards, partMetrics, type RewardColumns } from "./ppo-rewards.ts";
 import type { PpoRun } from "./ppo-run.ts";
 import { correctBatch } from "./rollout-correction.ts";
+import { actorShuffle, criticShuffle } from "./shuffles.ts";
+import { ROWS } from "./workers/actor-rollout-ref-worker.ts";
 
 /*
  * The phases of a training step, in their order. Each takes the batch and gives back what it adds to it; nothing is changed in place.
@@ -50,30 +55,63 @@ export async function drawAnswers(run: PpoRun, step: number, metrics: StepMetric
   const prompts = collate(run, run.train, indices, round === 1 ? `${step}` : `${step}.${round}`);
   const repeated = prompts.repeat(run.config.actor_rollout_ref.rollout.n);
   const options = { step, round, validate: false, signal: run.ended.signal };
-  const answers = await run.policy.generateSequences(repeated, options);
-  return { epoch, prompts, batch: takeMetrics(answers, metrics) };
+  const answers = takeMetrics(await run.policy.generateSequences(repeated, options), metrics);
+  return { epoch, prompts, batch: wholeGroups(answers, run.config.actor_rollout_ref.rollout.n) };
 }
 
-/** Moves the metrics that the ranks put into the batch to the step's. */
+/** Without the groups of which a rank that had only a part of them dropped its part. */
+function wholeGroups(answers: DataProto, size: number): DataProto {
+  const counts = new Map<unknown, number>();
+  const uids = answers.column("uid");
+  for (const uid of uids) counts.set(uid, (counts.get(uid) ?? 0) + 1);
+  const rows = uids.flatMap((uid, row) => (counts.get(uid) === size ? [row] : []));
+  return rows.length === uids.length ? answers : answers.index(rows);
+}
+
+/** Metrics of `generateSequences` that count something, and so add up over the ranks. */
+const COUNTS = /\/(retries|dropped_groups|dropped_rows|cut_responses)$/;
+
+/** Moves the metrics that the ranks put into the batch to the step's: counts of all ranks, means over all rows. */
 export function takeMetrics(answers: DataProto, metrics: StepMetrics): DataProto {
-  for (const [name, values] of Object.entries(answers.metaInfo["metrics"] as Record<string, number[]>)) {
-    for (const value of values) metrics.add(name, value);
+  const { [ROWS]: rows = [], ...reported } = answers.metaInfo["metrics"] as Record<string, number[]>;
+  const all = Math.max(sumOf(rows), 1);
+  for (const [name, values] of Object.entries(reported)) {
+    const reduction = COUNTS.test(name) ? "sum" : reductionOf(name);
+    if (reduction === "min") metrics.add(name, Math.min(...values));
+    else if (reduction === "max") metrics.add(name, Math.max(...values));
+    else if (reduction === "sum") metrics.add(name, sumOf(values));
+    else
+      metrics.add(
+        name,
+        values.length === 1 ? values[0]! : sumOf(values.map((value, rank) => value * (rows[rank]! / all))),
+      );
   }
   return answers.select({ metaInfoKeys: [] });
 }
 
-/** The order of rows that gives each rank about the same work; undefined where they stay: one rank keeps its order. */
-export function balance(run: PpoRun, batch: DataProto, metrics: StepMetrics): Int32Array | undefined {
-  const { trainer, actor_rollout_ref } = run.config;
-  const ranks = run.policy.worldSize;
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+/** How the rows of a step are laid out for the ranks of the policy, and of whoever shares them. */
+export function rankLayout(
+  { config, policy }: Pick<PpoRun, "config" | "policy">,
+  role: "actor" | "critic" = "actor",
+): RankLayout {
+  return {
+    ranks: policy.worldSize,
+    balance: config.trainer.balance_batch,
+    miniBatchRows: batchPlan(config, role).samplesPerUpdate,
+  };
+}
+
+/** Reports how even the ranks' work is. */
+export function addBalanceMetrics(run: PpoRun, batch: DataProto, metrics: StepMetrics): void {
+  const { ranks, balance, miniBatchRows } = rankLayout(run);
   const lengths = totalLengths(batch);
-  const moves = trainer.balance_batch && ranks > 1;
-  const miniBatchRows = actor_rollout_ref.actor.ppo_mini_batch_size * actor_rollout_ref.rollout.n;
+  const moves = balance && ranks > 1 && lengths.length >= ranks;
   const order = moves ? rankOrder(lengths, ranks, miniBatchRows) : Int32Array.from(lengths.keys());
   const share = Math.ceil(order.length / ranks);
   const partitions = Array.from({ length: ranks }, (_, rank) => order.subarray(rank * share, (rank + 1) * share));
   metrics.addAll(computeBalanceMetrics(lengths, partitions));
-  return moves ? order : undefined;
 }
 
 /** How long a step that was asked to stop still waits for its rewards. */
@@ -122,14 +160,15 @@ export async function addOldLogProbs(run: PpoRun, batch: DataProto, metrics: Ste
   const { calculate_sum_pi_squared } = run.config.actor_rollout_ref.actor;
   const distributions = distributionUses(run.config).inReward;
   const rows = bypass ? batch.index(spreadRows(batch.length, GAP_ROWS)) : batch;
-  const computed = await run.policy.computeLogProb(rows, {
+  const options: { outputs: readonly EngineOutput[] } = {
     outputs: [
       "log_probs",
       "entropy",
       ...(calculate_sum_pi_squared && !bypass ? (["sum_pi_squared"] as const) : []),
       ...(distributions ? (["log_softmax"] as const) : []),
     ],
-  });
+  };
+  const computed = await inRankOrder(rows, rankLayout(run), (laidOut) => run.policy.computeLogProb(laidOut, options));
   const mask = rows.tensor("response_mask", "int32");
   metrics.addAll(
     logProbGap(rows.tensor("rollout_log_probs", "float32"), computed.tensor("log_probs", "float32"), mask),
@@ -150,9 +189,10 @@ export async function addOldLogProbs(run: PpoRun, batch: DataProto, metrics: Ste
 export async function addReferenceLogProbs(run: PpoRun, batch: DataProto): Promise<DataProto> {
   const { inReward, inLoss } = distributionUses(run.config);
   const distributions = inReward || inLoss;
-  const computed = await run.reference!.computeLogProb(batch, {
+  const options: { outputs: readonly EngineOutput[] } = {
     outputs: ["log_probs", ...(distributions ? (["log_softmax"] as const) : [])],
-  });
+  };
+  const computed = await inRankOrder(batch, rankLayout(run), (rows) => run.reference!.computeLogProb(rows, options));
   const names = { log_probs: "ref_log_prob", ...(distributions && { log_softmax: "ref_log_softmax" }) };
   return batch.union(computed.rename(names));
 }
@@ -177,14 +217,19 @@ async function addRewards({ klInReward }: PpoRun, batch: DataProto, metrics: Ste
 }
 
 export async function updateActor(run: PpoRun, batch: DataProto, step: number, metrics: StepMetrics): Promise<void> {
-  const results = await run.policy.updateActor(withNumericColumns(batch, run.lossFields), { step });
-  for (const result of results) metrics.addAll(result);
+  const rows = forUpdate(withNumericColumns(batch, run.lossFields), rankLayout(run), actorShuffle(run.config, step));
+  const [result] = await run.policy.updateActor(rows, { step });
+  metrics.addAll(result!);
 }
 
-/** Attended tokens of each row, prompt and response. */
-export function totalLengths(batch: DataProto): Int32Array {
-  const mask = batch.tensor("attention_mask", "int32");
-  return Int32Array.from({ length: mask.rows }, (_, row) => mask.row(row).data.reduce((sum, flag) => sum + flag, 0));
+export async function addValues(run: PpoRun, batch: DataProto): Promise<DataProto> {
+  return batch.union(await inRankOrder(batch, rankLayout(run), (rows) => run.critic!.computeValues(rows)));
+}
+
+export async function updateCritic(run: PpoRun, batch: DataProto, step: number, metrics: StepMetrics): Promise<void> {
+  const rows = forUpdate(batch, rankLayout(run, "critic"), criticShuffle(run.config, step));
+  const [result] = await run.critic!.updateCritic(rows, { step });
+  metrics.addAll(result!);
 }
 
 /** At most `count` row numbers, evenly spread. */

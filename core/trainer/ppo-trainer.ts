@@ -3,7 +3,8 @@ import { DataProto } from "../batch/data-proto.ts";
 import type { PpoConfig } from "../config/index.ts";
 import type { LoaderState } from "../data/loader.ts";
 import { responseLengths } from "../reward/score-batch.ts";
-import { pickParts, sampleGroups } from "./filter-groups.ts";
+import { sampleGroups } from "./filter-groups.ts";
+import { totalLengths } from "./balance.ts";
 import { fitLoop, givesUp, type FitEnd } from "./fit-loop.ts";
 import { computeDataMetrics, computeThroughputMetrics, computeTimingMetrics } from "./metrics/index.ts";
 import { StepMetrics } from "./metrics/step-metrics.ts";
@@ -12,12 +13,13 @@ import { resampleByScore } from "./pf-ppo-resample.ts";
 import {
   addAdvantages,
   addOldLogProbs,
+  addBalanceMetrics,
   addReferenceLogProbs,
-  balance,
+  addValues,
   drawAnswers,
   score,
-  totalLengths,
   updateActor,
+  updateCritic,
 } from "./ppo-phases.ts";
 import { createPpoRun, type PpoRun } from "./ppo-run.ts";
 import { answerValidation, showAnswers, validationMetrics } from "./ppo-validation.ts";
@@ -103,11 +105,10 @@ export class PpoTrainer {
     if (usesGreedyBaseline(run.config)) {
       batch = await phase("gen_max", () => addGreedyBaselines(run, sampled.prompts, batch, step, metrics));
     }
-    const order = balance(run, batch, metrics);
-    if (order) batch = batch.reorder(order);
+    addBalanceMetrics(run, batch, metrics);
     const scoring = async () => {
       const { parts } = sampled;
-      if (parts) return { added: new DataProto(), parts: order ? pickParts(parts, order) : parts };
+      if (parts) return { added: new DataProto(), parts };
       const { added, columns } = await phase("reward", () => score(run, batch, undefined, metrics));
       return { added, parts: columns.parts };
     };
@@ -118,13 +119,10 @@ export class PpoTrainer {
     batch = logged.union(scored.added);
     this.checkFields(batch);
     if (reference) batch = await phase("ref", () => addReferenceLogProbs(run, batch));
-    if (critic) batch = await phase("values", async () => batch.union(await critic.computeValues(batch)));
+    if (critic) batch = await phase("values", () => addValues(run, batch));
     batch = await phase("adv", () => addAdvantages(run, batch, metrics));
     const trained = run.config.algorithm.use_pf_ppo ? resampleByScore(run, batch, step, metrics) : batch;
-    if (critic) {
-      const results = await phase("update_critic", () => critic.updateCritic(trained, { step }));
-      for (const result of results) metrics.addAll(result);
-    }
+    if (critic) await phase("update_critic", () => updateCritic(run, trained, step, metrics));
     if (step >= run.config.trainer.critic_warmup) {
       await phase("update_actor", () => updateActor(run, trained, step, metrics));
       await phase("update_weights", () => policy.updateWeights());
@@ -218,8 +216,7 @@ export class PpoTrainer {
   }
 
   private async dispose(): Promise<void> {
-    const { policy, reference, critic, reward, ended } = this.run;
-    ended.abort();
-    for (const group of [reward, critic, reference, policy]) await group?.dispose();
+    this.run.ended.abort();
+    await this.run.close();
   }
 }

@@ -1,21 +1,23 @@
 import type { SftConfig } from "../config/index.ts";
-import { WorkerGroup, type GroupOf } from "../controller/worker-group.ts";
+import type { GroupOf } from "../controller/worker-group.ts";
 import { collateSft } from "../data/collate-sft.ts";
 import { DataLoader, type LoaderState } from "../data/loader.ts";
-import { loadTokenizer } from "../data/load-tokenizer.ts";
 import { loadSftDataset, type SftDataset } from "../data/sft-dataset.ts";
 import type { Tokenizer } from "../data/tokenizer.ts";
-import { CONFIG, createRunContainer, LOGGER, RNG, TOKENIZER } from "../registry/index.ts";
 import { activateBackend, backendWish } from "../tensor/backend.ts";
-import { createRng } from "../tensor/rng.ts";
 import { fitLoop, type FitEnd } from "./fit-loop.ts";
 import type { StepMetrics } from "./metrics/step-metrics.ts";
 import { computeThroughputMetrics } from "./metrics/timing-metrics.ts";
 import { RunConsole } from "./run-console.ts";
 import type { TrainerOptions } from "./run-options.ts";
 import { freezeFor, RunRecord, type FitResult } from "./run-record.ts";
+import { openSftSite } from "./run-site.ts";
 import { trainedTokens } from "./sft-loss.ts";
-import { SftWorker } from "./workers/sft-worker.ts";
+import { startSftGroup } from "./worker-groups.ts";
+import type { SftWorker } from "./workers/sft-worker.ts";
+
+/** Nothing that plugins of a supervised run report has a step to go to. */
+const NO_METRICS = { add: (): void => undefined };
 
 interface SftParts {
   config: SftConfig;
@@ -27,6 +29,8 @@ interface SftParts {
   loader: DataLoader;
   total: number;
   workers: GroupOf<SftWorker>;
+  /** Ends the workers, and what plugins have open. */
+  close(): Promise<void>;
   stop: AbortSignal;
 }
 
@@ -38,17 +42,16 @@ export class SftTrainer {
   static async create(config: SftConfig, options: TrainerOptions = {}): Promise<SftTrainer> {
     const console = new RunConsole(options);
     const { data, trainer } = config;
-    const rng = createRng(trainer.seed);
+    const directory = options.directory ?? process.cwd();
+    const ended = new AbortController();
     console.logger.info((await activateBackend(config.tensor_backend, backendWish(config))).note);
-    const tokenizer = await loadTokenizer(config.model.tokenizer_path ?? config.model.path, {
-      chatTemplate: config.model.custom_chat_template,
+    const site = await openSftSite(config, {
+      directory,
+      log: console.logger,
+      metrics: NO_METRICS,
+      signal: ended.signal,
     });
-    const container = createRunContainer({
-      [CONFIG]: config,
-      [LOGGER]: console.logger,
-      [RNG]: rng,
-      [TOKENIZER]: tokenizer,
-    });
+    const { container, tokenizer } = site;
     const load = (files: readonly string[], maxSamples: number): Promise<SftDataset> =>
       loadSftDataset({ files, maxSamples, config: data, tokenizer, log: console.logger });
     const train = await load(data.train_files, data.train_max_samples);
@@ -58,6 +61,7 @@ export class SftTrainer {
       sampler: container.create("sampler", data.shuffle ? "random" : "sequential"),
     });
     const total = trainer.total_training_steps ?? loader.stepsPerEpoch * trainer.total_epochs;
+    const { workers, close } = await startSftGroup(config, site, total, { directory, signal: ended.signal });
     return new SftTrainer({
       config,
       console,
@@ -67,7 +71,11 @@ export class SftTrainer {
       validation: data.val_files.length > 0 ? await load(data.val_files, data.val_max_samples) : undefined,
       loader,
       total,
-      workers: await WorkerGroup.create(SftWorker, [{ config, container, steps: total }]),
+      workers,
+      close: () => {
+        ended.abort();
+        return close();
+      },
       stop: options.signal ?? new AbortController().signal,
     });
   }
@@ -86,7 +94,7 @@ export class SftTrainer {
       throw error;
     } finally {
       unfreeze();
-      await workers.dispose();
+      await this.parts.close();
     }
   }
 
@@ -109,8 +117,8 @@ export class SftTrainer {
     const { indices, epoch } = loader.next();
     const batch = this.collate(train, indices);
     console.phase("train");
-    const results = await metrics.timer("step")(() => workers.trainBatch(batch));
-    for (const result of results) metrics.addAll(result);
+    const [result] = await metrics.timer("step")(() => workers.trainBatch(batch));
+    metrics.addAll(result!);
     const attention = batch.tensor("attention_mask", "int32").data;
     const tokens = attention.reduce((sum, flag) => sum + flag, 0);
     metrics.add("train/global_tokens", trainedTokens(batch));

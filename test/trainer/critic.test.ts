@@ -200,7 +200,7 @@ describe("CriticWorker", () => {
     unscored: new NdArray("uint8", [2], Uint8Array.from([0, 1])),
   });
 
-  const critic = () => {
+  const critic = async () => {
     const config = ppoConfig(runFolder(), [
       ...CRITIC,
       "critic.strategy=test-recording",
@@ -208,7 +208,10 @@ describe("CriticWorker", () => {
       "actor_rollout_ref.actor.ppo_mini_batch_size=1",
       "actor_rollout_ref.rollout.n=2",
     ]);
-    return WorkerGroup.create(CriticWorker, [{ config, container: createRunContainer({}), steps: 1 }]);
+    const local = { container: createRunContainer({}) };
+    const group = await WorkerGroup.create(CriticWorker, [{ config, directory: ".", steps: 1 }], { local });
+    await group.initModel();
+    return group;
   };
 
   it("[case 56] says 0 where the response mask is 0", async () => {

@@ -1,24 +1,13 @@
-import { AgentParts } from "../../core/agent/agent-parts.ts";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it, jest } from "@jest/globals";
 import { DataProto } from "../../core/batch/data-proto.ts";
 import { NdArray } from "../../core/batch/nd-array.ts";
 import { WorkerGroup } from "../../core/controller/worker-group.ts";
-import { loadTokenizer } from "../../core/data/load-tokenizer.ts";
-import {
-  CONFIG,
-  createLogger,
-  createRunContainer,
-  loadPlugin,
-  LOGGER,
-  METRICS,
-  RNG,
-  TOKENIZER,
-} from "../../core/registry/index.ts";
+import { createLogger, loadPlugin } from "../../core/registry/index.ts";
 import { activateBackend } from "../../core/tensor/backend.ts";
-import { createRng } from "../../core/tensor/rng.ts";
-import { rankOrder } from "../../core/trainer/balance.ts";
+import { forUpdate } from "../../core/trainer/balance.ts";
+import { openPpoSite } from "../../core/trainer/run-site.ts";
 import { StepMetrics } from "../../core/trainer/metrics/step-metrics.ts";
 import { ActorRolloutRefWorker } from "../../core/trainer/workers/actor-rollout-ref-worker.ts";
 import { registerAll, trainFully } from "./support/full-run.ts";
@@ -73,31 +62,32 @@ it("keeps rows together when they are spread over ranks, with padding", async ()
     "algorithm.adv_estimator=grpo",
     "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2",
   ]);
-  const tokenizer = await loadTokenizer(config.actor_rollout_ref.model.path);
-  const [rng, metrics, log] = [createRng(0), new StepMetrics(), createLogger({ write: () => undefined })];
-  const container = createRunContainer({
-    [CONFIG]: config,
-    [LOGGER]: log,
-    [RNG]: rng,
-    [TOKENIZER]: tokenizer,
-    [METRICS]: metrics,
-  });
   await activateBackend("ort");
-  const agents = new AgentParts(container, config, log);
-  const options = { config, container, agents, tokenizer, rng, log, metrics, length: { steps: 1, updatesPerStep: 2 } };
-  const group = await WorkerGroup.create(ActorRolloutRefWorker, [{ ...options, role: "actor_rollout" } as const], {
-    worldSize: 3,
+  const site = await openPpoSite(config, {
+    directory: ".",
+    log: createLogger({ write: () => undefined }),
+    metrics: new StepMetrics(),
+    signal: new AbortController().signal,
   });
+  const length = { steps: 1, updatesPerStep: 2 };
+  const group = await WorkerGroup.create(
+    ActorRolloutRefWorker,
+    [{ config, directory: ".", length, role: "actor_rollout" }],
+    { worldSize: 3, local: site },
+  );
+  await group.initModel();
   try {
     const batch = markedBatch(10);
-    const lengths = Int32Array.from({ length: 10 }, (_, row) => 3 + row);
-    const results = await group.updateActor(batch.reorder(rankOrder(lengths, 3, 12)), { step: 1 });
+    const results = await group.updateActor(forUpdate(batch, { ranks: 3, balance: true, miniBatchRows: 8 }), {
+      step: 1,
+    });
     expect(results).toHaveLength(3);
-    const total = (name: string): number => results.flat().reduce((sum, result) => sum + result[name]!, 0);
-    expect(total("test/gap")).toBe(0);
-    // Each rank has four rows, padding included, in mini-batches of three: its metrics are the means over two updates.
-    expect(total("test/rows") * 2).toBe(10);
-    expect(total("test/marks") * 2).toBe(55);
+    // All ranks report of all rows: the means over two updates, of eight rows and of two.
+    for (const result of results) {
+      expect(result["test/gap"]).toBe(0);
+      expect(result["test/rows"]! * 2).toBe(10);
+      expect(result["test/marks"]! * 2).toBe(55);
+    }
   } finally {
     await group.dispose();
   }

@@ -1,4 +1,3 @@
-import type { AgentParts } from "../../agent/agent-parts.ts";
 import { LoopRunner } from "../../agent/loop-runner.ts";
 import { countDenominators } from "../../algorithm/aggregate.ts";
 import { DataProto } from "../../batch/data-proto.ts";
@@ -6,32 +5,32 @@ import { batchPlan } from "../../config/batch-plan.ts";
 import type { PpoConfig } from "../../config/index.ts";
 import { register } from "../../controller/register.ts";
 import type { WorkerContext } from "../../controller/worker.ts";
-import type { Tokenizer } from "../../data/tokenizer.ts";
+import type { RoleConfig } from "../../engine/role-config.ts";
 import type { RolloutEngine, SamplingParams } from "../../engine/rollout-engine.ts";
 import { VerlError } from "../../errors/index.ts";
-import { ROLE_CONFIG, ROLLOUT, type Logger, type MetricsSink, type RunContainer } from "../../registry/index.ts";
-import { createRng, type Rng } from "../../tensor/rng.ts";
-import { actorLoss, actorLossFields, type ActorLossParts } from "../actor-loss.ts";
+import { ROLE_CONFIG, ROLLOUT } from "../../registry/index.ts";
+import { actorLoss, actorLossFields } from "../actor-loss.ts";
 import { actorLossParts } from "../actor-loss-parts.ts";
-import { ROW_FIELD, trainOnBatch, type UpdatePlan } from "../actor-update.ts";
+import { trainOnBatch, type UpdatePlan } from "../actor-update.ts";
 import { forwardInParts, type EngineOutput } from "../forward-in-parts.ts";
 import { lossPreparation } from "../loss-preparation.ts";
 import { microBatchSize } from "../micro-batches.ts";
+import { ROW_FIELD } from "../mini-batches.ts";
+import { sumDenominators } from "../rank-sums.ts";
 import { actorRole, referenceRole, rolloutRole, type TrainingLength } from "../role-configs.ts";
+import { openPpoSite, type PpoSite, type SiteOptions } from "../run-site.ts";
+import { actorShuffle } from "../shuffles.ts";
 import { MODEL_FIELDS, ModelWorker } from "./model-worker.ts";
+import type { RunWorkerOptions } from "./run-worker.ts";
 
-export interface ActorRolloutRefOptions {
-  config: PpoConfig;
-  container: RunContainer;
-  agents: AgentParts;
-  tokenizer: Tokenizer;
-  rng: Rng;
-  log: Logger;
-  metrics: MetricsSink;
+export interface ActorRolloutRefOptions extends RunWorkerOptions<PpoConfig> {
   length: TrainingLength;
   /** `actor_rollout` trains and samples; `ref` stays as it was at the start. */
   role: "actor_rollout" | "ref";
 }
+
+/** Among the metrics of `generateSequences`: the rows that a rank answered, by which means of ranks are weighed. */
+export const ROWS = "rows";
 
 export interface GenerateOptions {
   step: number;
@@ -43,25 +42,29 @@ export interface GenerateOptions {
   signal: AbortSignal;
 }
 
+interface Sampler {
+  rollout: RolloutEngine;
+  runner: LoopRunner;
+}
+
 /** The policy in its roles: trained (actor), sampled from (rollout), kept as it was (ref). */
-export class ActorRolloutRefWorker extends ModelWorker {
-  private readonly options: ActorRolloutRefOptions;
-  private readonly sampler: { rollout: RolloutEngine; runner: LoopRunner } | undefined;
-  private readonly loss: ActorLossParts | undefined;
+export class ActorRolloutRefWorker extends ModelWorker<PpoConfig, PpoSite> {
+  static override readonly module: string = "verl";
+
+  private readonly role: ActorRolloutRefOptions["role"];
+  private readonly length: TrainingLength;
+  private sampler: Sampler | undefined;
 
   constructor(context: WorkerContext, options: ActorRolloutRefOptions) {
-    const { config, container, role, length } = options;
-    const { actor, ref } = config.actor_rollout_ref;
-    const isRef = role === "ref";
-    const roleConfig = isRef ? referenceRole(config) : actorRole(config, length);
-    super(
-      context,
-      container.create("engine", isRef ? ref.strategy : actor.strategy, { values: { [ROLE_CONFIG]: roleConfig } }),
-    );
-    this.options = options;
-    if (isRef) return;
-    this.sampler = createSampler(options);
-    this.loss = actorLossParts(config);
+    super(context, options);
+    this.role = options.role;
+    this.length = options.length;
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  override async initModel(): Promise<void> {
+    await super.initModel();
+    if (this.role !== "ref") this.sampler = createSampler(this.config, await this.site());
   }
 
   /** Answers every row: the batch with verl's rollout fields, without the rows of groups that failed. */
@@ -70,23 +73,27 @@ export class ActorRolloutRefWorker extends ModelWorker {
     prompts: DataProto,
     { step, round = 1, validate, greedy = false, signal }: GenerateOptions,
   ): Promise<DataProto> {
-    const { config, rng } = this.options;
+    const { config } = this;
     const sampling = samplingParams(config, validate);
     const purpose = validate ? "validation" : greedy ? "greedy" : "rollout";
-    const { batch, metrics } = await this.sampling().runner.run(prompts, {
+    const { rng } = await this.site();
+    const own = rng.stream(`${purpose}/${step}${round > 1 ? `.${round}` : ""}/0`);
+    // Each row draws its seed in turn, so that it has the same one on any number of ranks: those of the ranks before are passed over.
+    for (let before = this.rank * prompts.length; before > 0; before--) own.nextU32();
+    const { batch, metrics } = await this.sampling().runner.run(prompts.unpad(), {
       sampling: greedy ? { ...sampling, temperature: 0 } : sampling,
-      rng: rng.stream(`${purpose}/${step}${round > 1 ? `.${round}` : ""}/${this.rank}`),
+      rng: own,
       validate,
       signal,
     });
-    return batch.union(new DataProto({ metaInfo: { metrics } }), "replace");
+    return batch.union(new DataProto({ metaInfo: { metrics: { ...metrics, [ROWS]: batch.length } } }), "replace");
   }
 
   /** Log-probs of the current weights, and what else is asked for: each rows × response length. */
   @register({ dispatchMode: "DP_COMPUTE_PROTO" })
   async computeLogProb(batch: DataProto, { outputs }: { outputs: readonly EngineOutput[] }): Promise<DataProto> {
-    const { rollout, ref } = this.options.config.actor_rollout_ref;
-    const section = this.options.role === "ref" ? ref : rollout;
+    const { rollout, ref } = this.config.actor_rollout_ref;
+    const section = this.role === "ref" ? ref : rollout;
     const size = microBatchSize(
       section.log_prob_micro_batch_size_per_gpu ?? section.log_prob_micro_batch_size,
       section.log_prob_use_dynamic_bsz,
@@ -94,7 +101,7 @@ export class ActorRolloutRefWorker extends ModelWorker {
     );
     const rows = batch.select({ batchKeys: MODEL_FIELDS, nonTensorBatchKeys: [], metaInfoKeys: [] });
     return DataProto.fromDict(
-      await forwardInParts(this.engine, rows, size, { temperature: trainingTemperature(this.options.config), outputs }),
+      await forwardInParts(this.engine, rows, size, { temperature: trainingTemperature(this.config), outputs }),
     );
   }
 
@@ -105,22 +112,26 @@ export class ActorRolloutRefWorker extends ModelWorker {
    */
   @register({ dispatchMode: "DP_COMPUTE_METRIC" })
   async updateActor(batch: DataProto, { step }: { step: number }): Promise<Record<string, number>> {
-    const parts = this.loss!;
-    const fields = actorLossFields(parts, (field) => batch.batch.has(field));
-    const rows = batch.select({
-      batchKeys: [...new Set([...MODEL_FIELDS, ...fields])],
+    const parts = actorLossParts(this.config);
+    const own = batch.unpad();
+    const fields = actorLossFields(parts, (field) => own.batch.has(field));
+    const rows = own.select({
+      batchKeys: [...new Set([...MODEL_FIELDS, ...fields, ...(own.batch.has(ROW_FIELD) ? [ROW_FIELD] : [])])],
       nonTensorBatchKeys: [],
       metaInfoKeys: [],
     });
-    const { loss_scale_factor } = this.options.config.actor_rollout_ref.actor;
-    const makeLoss = (miniBatch: DataProto) => {
-      const prepared = [...miniBatch.batch.keys()].filter((field) => field !== ROW_FIELD && !rows.batch.has(field));
-      const denominators = countDenominators(miniBatch.tensor("response_mask"), loss_scale_factor);
-      return actorLoss(parts, [...fields, ...prepared], denominators);
-    };
+    const { loss_scale_factor } = this.config.actor_rollout_ref.actor;
     const plan = this.updatePlan(step);
-    const prepare = lossPreparation(this.engine, parts, fields, plan);
-    const metrics = await trainOnBatch(this.engine, rows, plan, makeLoss, "actor", prepare);
+    const metrics = await trainOnBatch(this.engine, rows, plan, {
+      prefix: "actor",
+      prepare: lossPreparation(this.engine, parts, fields, plan, this.peers),
+      peers: this.peers,
+      makeLoss: async (miniBatch) => {
+        const prepared = [...miniBatch.batch.keys()].filter((field) => field !== ROW_FIELD && !rows.batch.has(field));
+        const counted = countDenominators(miniBatch.tensor("response_mask"), loss_scale_factor);
+        return actorLoss(parts, [...fields, ...prepared], await sumDenominators(this.peers, counted));
+      },
+    });
     return parts.kl ? { ...metrics, "actor/kl_coef": parts.kl.coef } : metrics;
   }
 
@@ -130,32 +141,41 @@ export class ActorRolloutRefWorker extends ModelWorker {
     await this.sampling().rollout.updateWeights(await this.engine.exportWeights());
   }
 
-  override dispose(): void {
+  override dispose(): void | Promise<void> {
     this.sampler?.rollout.dispose();
-    super.dispose();
+    return super.dispose();
+  }
+
+  protected override openSite(config: PpoConfig, options: SiteOptions): Promise<PpoSite> {
+    return openPpoSite(config, options);
+  }
+
+  protected override engineChoice(): { key: string; role: RoleConfig } {
+    const { actor, ref } = this.config.actor_rollout_ref;
+    return this.role === "ref"
+      ? { key: ref.strategy, role: referenceRole(this.config) }
+      : { key: actor.strategy, role: actorRole(this.config, this.length) };
   }
 
   private updatePlan(step: number): UpdatePlan {
-    const { config } = this.options;
-    const { actor, rollout } = config.actor_rollout_ref;
-    const { microBatch } = batchPlan(config);
+    const { actor } = this.config.actor_rollout_ref;
+    const { microBatch, samplesPerUpdate } = batchPlan(this.config);
     return {
-      miniBatchRows: Math.ceil((actor.ppo_mini_batch_size * rollout.n) / this.worldSize),
+      miniBatchRows: samplesPerUpdate,
       microBatch: microBatch === null ? { tokens: actor.ppo_max_token_len_per_gpu } : { rows: microBatch },
       epochs: actor.ppo_epochs,
-      shuffle: actor.shuffle ? createRng(actor.data_loader_seed).stream(`mini_batches/${step}`) : undefined,
-      temperature: trainingTemperature(config),
+      shuffle: actorShuffle(this.config, step),
+      temperature: trainingTemperature(this.config),
     };
   }
 
-  private sampling(): { rollout: RolloutEngine; runner: LoopRunner } {
-    if (!this.sampler) throw new VerlError("VERL_INTERNAL", "The reference policy was asked to sample.");
+  private sampling(): Sampler {
+    if (!this.sampler) throw new VerlError("VERL_INTERNAL", "A policy that does not sample was asked to.");
     return this.sampler;
   }
 }
 
-function createSampler(options: ActorRolloutRefOptions): { rollout: RolloutEngine; runner: LoopRunner } {
-  const { config, container, agents, tokenizer, log, metrics } = options;
+function createSampler(config: PpoConfig, { container, agents, tokenizer, log, metrics }: PpoSite): Sampler {
   const { rollout: section } = config.actor_rollout_ref;
   const rollout = container.create("rollout", section.name, {
     options: section.engine_kwargs,

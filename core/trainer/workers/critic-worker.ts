@@ -5,32 +5,33 @@ import { batchPlan } from "../../config/batch-plan.ts";
 import type { PpoConfig } from "../../config/index.ts";
 import { register } from "../../controller/register.ts";
 import type { WorkerContext } from "../../controller/worker.ts";
-import { ROLE_CONFIG, type RunContainer } from "../../registry/index.ts";
-import { createRng } from "../../tensor/rng.ts";
+import type { RoleConfig } from "../../engine/role-config.ts";
 import { trainOnBatch, type UpdatePlan } from "../actor-update.ts";
 import { CRITIC_FIELDS, criticLoss } from "../critic-loss.ts";
 import { forwardInParts } from "../forward-in-parts.ts";
 import { microBatchSize } from "../micro-batches.ts";
+import { ROW_FIELD } from "../mini-batches.ts";
+import { sumDenominators } from "../rank-sums.ts";
 import { criticRole } from "../role-configs.ts";
+import { openPpoSite, type PpoSite, type SiteOptions } from "../run-site.ts";
+import { criticShuffle } from "../shuffles.ts";
 import { MODEL_FIELDS, ModelWorker } from "./model-worker.ts";
+import type { RunWorkerOptions } from "./run-worker.ts";
 
-export interface CriticOptions {
-  config: PpoConfig;
-  container: RunContainer;
+export interface CriticOptions extends RunWorkerOptions<PpoConfig> {
   /** Steps of the run. */
   steps: number;
 }
 
 /** A model with a value head: it estimates what is still to come from each token on, and learns from what came. */
-export class CriticWorker extends ModelWorker {
-  private readonly config: PpoConfig;
+export class CriticWorker extends ModelWorker<PpoConfig, PpoSite> {
+  static override readonly module: string = "verl";
 
-  constructor(context: WorkerContext, { config, container, steps }: CriticOptions) {
-    super(
-      context,
-      container.create("engine", config.critic.strategy, { values: { [ROLE_CONFIG]: criticRole(config, steps) } }),
-    );
-    this.config = config;
+  private readonly steps: number;
+
+  constructor(context: WorkerContext, options: CriticOptions) {
+    super(context, options);
+    this.steps = options.steps;
   }
 
   /** `values`, rows × response length: of the state before each response token; 0 where `response_mask` is 0. */
@@ -55,21 +56,40 @@ export class CriticWorker extends ModelWorker {
    */
   @register({ dispatchMode: "DP_COMPUTE_METRIC" })
   async updateCritic(batch: DataProto, { step }: { step: number }): Promise<Record<string, number>> {
-    const fields = { batchKeys: [...MODEL_FIELDS, ...CRITIC_FIELDS], nonTensorBatchKeys: [], metaInfoKeys: [] };
-    const rows = batch.select(fields).union(DataProto.fromSingleDict({ response_mask: learntMask(batch) }), "replace");
-    const makeLoss = (miniBatch: DataProto) =>
-      criticLoss(this.config.critic, countDenominators(miniBatch.tensor("response_mask"), null));
-    return trainOnBatch(this.engine, rows, this.updatePlan(step), makeLoss, "critic");
+    const own = batch.unpad();
+    const rows = own
+      .select({
+        batchKeys: [...MODEL_FIELDS, ...CRITIC_FIELDS, ...(own.batch.has(ROW_FIELD) ? [ROW_FIELD] : [])],
+        nonTensorBatchKeys: [],
+        metaInfoKeys: [],
+      })
+      .union(DataProto.fromSingleDict({ response_mask: learntMask(own) }), "replace");
+    return trainOnBatch(this.engine, rows, this.updatePlan(step), {
+      prefix: "critic",
+      peers: this.peers,
+      makeLoss: async (miniBatch) => {
+        const counted = countDenominators(miniBatch.tensor("response_mask"), null);
+        return criticLoss(this.config.critic, await sumDenominators(this.peers, counted));
+      },
+    });
+  }
+
+  protected override openSite(config: PpoConfig, options: SiteOptions): Promise<PpoSite> {
+    return openPpoSite(config, options);
+  }
+
+  protected override engineChoice(): { key: string; role: RoleConfig } {
+    return { key: this.config.critic.strategy, role: criticRole(this.config, this.steps) };
   }
 
   private updatePlan(step: number): UpdatePlan {
     const { critic } = this.config;
     const { microBatch, samplesPerUpdate } = batchPlan(this.config, "critic");
     return {
-      miniBatchRows: Math.ceil(samplesPerUpdate / this.worldSize),
+      miniBatchRows: samplesPerUpdate,
       microBatch: microBatch === null ? { tokens: critic.ppo_max_token_len_per_gpu } : { rows: microBatch },
       epochs: critic.ppo_epochs,
-      shuffle: critic.shuffle ? createRng(critic.data_loader_seed).stream(`mini_batches/${step}`) : undefined,
+      shuffle: criticShuffle(this.config, step),
       temperature: 1,
     };
   }

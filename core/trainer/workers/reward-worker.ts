@@ -1,29 +1,26 @@
 import type { DataProto } from "../../batch/data-proto.ts";
 import type { PpoConfig } from "../../config/index.ts";
 import { register } from "../../controller/register.ts";
-import { Worker, type WorkerContext } from "../../controller/worker.ts";
-import type { RunContainer } from "../../registry/index.ts";
+import type { WorkerContext } from "../../controller/worker.ts";
 import type { RewardManager, SampleReward } from "../../reward/reward-manager.ts";
 import { scoreBatch } from "../../reward/score-batch.ts";
+import { openPpoSite, type PpoSite, type SiteOptions } from "../run-site.ts";
+import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
 
 /** Scores answers with the reward manager of the config. */
-export class RewardWorker extends Worker {
-  private readonly manager: RewardManager;
-  private readonly loaded: Promise<void>;
+export class RewardWorker extends RunWorker<PpoConfig, PpoSite> {
+  static override readonly module: string = "verl";
 
-  constructor(context: WorkerContext, config: PpoConfig, container: RunContainer) {
-    super(context);
-    const { reward_manager, reward_kwargs } = config.reward_model;
-    this.manager = container.create("reward_manager", reward_manager, { options: reward_kwargs });
-    // It loads while the models do; what it finds wrong is told by whoever waits for it.
-    this.loaded = Promise.resolve(this.manager.load?.());
-    this.loaded.catch(() => undefined);
+  private manager: Promise<RewardManager> | undefined;
+
+  constructor(context: WorkerContext, options: RunWorkerOptions<PpoConfig>) {
+    super(context, options);
   }
 
-  /** Returns when the manager is ready. */
-  @register({ dispatchMode: "ONE_TO_ALL" })
-  load(): Promise<void> {
-    return this.loaded;
+  /** Makes the manager and returns when it is ready. */
+  @register({ dispatchMode: "ONE_TO_ALL", blocking: false })
+  async load(): Promise<void> {
+    await this.loaded();
   }
 
   /** One result a row of this rank's share, padding rows included. */
@@ -32,11 +29,28 @@ export class RewardWorker extends Worker {
     batch: DataProto,
     options: { validate: boolean; signal?: AbortSignal },
   ): Promise<SampleReward[]> {
-    await this.loaded;
-    return scoreBatch(this.manager, batch, options);
+    return scoreBatch(await this.loaded(), batch, options);
   }
 
   override async dispose(): Promise<void> {
-    await this.manager.dispose?.();
+    await super.dispose();
+    const manager = await this.manager?.catch(() => undefined);
+    await manager?.dispose?.();
+  }
+
+  protected override openSite(config: PpoConfig, options: SiteOptions): Promise<PpoSite> {
+    return openPpoSite(config, options);
+  }
+
+  private loaded(): Promise<RewardManager> {
+    return (this.manager ??= this.create());
+  }
+
+  private async create(): Promise<RewardManager> {
+    const { container } = await this.site();
+    const { reward_manager, reward_kwargs } = this.config.reward_model;
+    const manager = container.create("reward_manager", reward_manager, { options: reward_kwargs });
+    await manager.load?.();
+    return manager;
   }
 }

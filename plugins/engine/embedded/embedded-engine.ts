@@ -16,6 +16,7 @@ import {
   type Rng,
   type RoleConfig,
   type StepResult,
+  type SumOverRanks,
   type TokenLoss,
   type TokenStatistic,
   type TrainingEngine,
@@ -29,6 +30,7 @@ import { loadModelConfig, type ModelConfig } from "./model-config.ts";
 import { loadWeights, saveModelFolder } from "./model-folder.ts";
 import { nameNotFinite } from "./not-finite.ts";
 import { Rotary } from "./rotary.ts";
+import { summedGradients } from "./summed-gradients.ts";
 import { randomWeights, readWeights, weightTensors } from "./weights.ts";
 
 type Output = TokenStatistic | "log_softmax" | "values";
@@ -94,10 +96,11 @@ export class EmbeddedEngine implements TrainingEngine {
     return { loss: value!, metrics: Object.fromEntries(metricNames.map((name, i) => [name, metrics[i]!])) };
   }
 
-  async optimStep(): Promise<StepResult> {
+  async optimStep(sumOverRanks?: SumOverRanks): Promise<StepResult> {
     const model = await this.model();
     const { optimizer } = model;
     if (!optimizer) throw misuse(`The ${this.role.role} model has no optimizer section, so it cannot be trained`);
+    if (sumOverRanks) this.gradients = await summedGradients(model.weights, this.gradients, sumOverRanks);
     if (!this.gradients) throw misuse("optimStep was called before any forwardBackward");
     const { lr } = optimizer;
     const step = optimizer.propose(model.weights, this.gradients);

@@ -1,0 +1,71 @@
+import type { NodeResources, Resources } from "./node-resources.ts";
+import type { ResourcePool } from "./resource-pool.ts";
+
+/** What pools want, set against what there is. */
+export interface ResourcePlan {
+  /** Every machine of every pool has found one to run on. */
+  readonly fits: boolean;
+  /** It would fit if nobody else held anything: worth waiting for. */
+  readonly possible: boolean;
+  /** In words: what is wanted, and what each machine has and who holds the rest. */
+  readonly lines: readonly string[];
+}
+
+interface Want {
+  readonly pool: string;
+  readonly ranks: number;
+  readonly amount: Resources;
+}
+
+/** A pool's ranks of one machine stay together, so a plan gives each such bundle a machine; the largest choose first. */
+export function planResources(pools: readonly ResourcePool[], nodes: readonly NodeResources[]): ResourcePlan {
+  const wants = pools.flatMap(wantsOf);
+  const lines = [
+    ...pools.map((pool) => {
+      const { processOnNodes, perPlace } = pool;
+      const machines = processOnNodes.length === 1 ? "one machine" : `${processOnNodes.length} machines`;
+      return `Wanted by ${pool.name}: ${pool.worldSize} ranks on ${machines}, each rank ${describe(perPlace)}.`;
+    }),
+    ...nodes.map(({ node, total, free, holders }) => {
+      const held = holders.map(({ who, holds }) => `${who} holds ${describe(holds)}`);
+      return `Available on ${node}: ${describe(free)} of ${describe(total)}${held.length > 0 ? `; ${held.join("; ")}` : ""}.`;
+    }),
+  ];
+  const fits = place(wants, nodes, ({ free }) => free);
+  return { fits, possible: fits || place(wants, nodes, ({ total }) => total), lines };
+}
+
+function wantsOf(pool: ResourcePool): Want[] {
+  return pool.processOnNodes.map((ranks) => ({
+    pool: pool.name,
+    ranks,
+    amount: Object.fromEntries(Object.entries(pool.perPlace).map(([name, amount]) => [name, amount * ranks])),
+  }));
+}
+
+function place(
+  wants: readonly Want[],
+  nodes: readonly NodeResources[],
+  has: (node: NodeResources) => Resources,
+): boolean {
+  const left = nodes.map((node) => ({
+    elastic: node.elastic === true,
+    amounts: new Map(Object.entries(has(node))),
+  }));
+  const largestFirst = [...wants].sort((a, b) => b.ranks - a.ranks);
+  return largestFirst.every(({ amount }) => {
+    const entries = Object.entries(amount);
+    const home = left.find(
+      ({ elastic, amounts }) => elastic || entries.every(([name, wanted]) => (amounts.get(name) ?? 0) >= wanted),
+    );
+    if (!home) return false;
+    for (const [name, wanted] of entries) home.amounts.set(name, (home.amounts.get(name) ?? 0) - wanted);
+    return true;
+  });
+}
+
+/** In words: `2 CPU and 1 GPU`. */
+function describe(resources: Resources): string {
+  const parts = Object.entries(resources).map(([name, amount]) => `${amount} ${name}`);
+  return parts.join(" and ") || "nothing";
+}

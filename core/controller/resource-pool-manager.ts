@@ -1,0 +1,96 @@
+import { poolError, ResourcePool, type ResourcePoolOptions } from "./resource-pool.ts";
+import type { NodeResources } from "./node-resources.ts";
+import { planResources, type ResourcePlan } from "./resource-plan.ts";
+import type { Transport } from "./transport.ts";
+
+export interface WaitOptions {
+  /** Seconds that resources may take to come. */
+  deadlineS: number;
+  /** Told of the plan once it is known, and of what is waited for. */
+  tell: (line: string) => void;
+  signal?: AbortSignal;
+}
+
+/** How often a cluster is asked again. */
+const ASK_AGAIN_MS = 1000;
+
+/** Pools by name, and which of them each role runs in: verl's `ResourcePoolManager`. */
+export class ResourcePoolManager<Role extends string = string> {
+  private readonly pools: ReadonlyMap<string, ResourcePool>;
+
+  /**
+   * @param spec ranks on each machine of each pool: `{ global_pool: [8, 8] }`.
+   * @param mapping the pool of each role. @throws VERL_CONTROLLER_POOL for a pool that the spec does not have
+   */
+  constructor(
+    spec: Readonly<Record<string, readonly number[]>>,
+    private readonly mapping: Readonly<Record<Role, string>>,
+    options: Omit<ResourcePoolOptions, "name"> = { maxColocateCount: 3 },
+  ) {
+    this.pools = new Map(
+      Object.entries(spec).map(([name, processes]) => [name, new ResourcePool(processes, { ...options, name })]),
+    );
+    for (const [role, pool] of Object.entries<string>(mapping)) {
+      if (!this.pools.has(pool)) {
+        throw poolError(
+          `The role "${role}" is mapped to the pool "${pool}", which does not exist.`,
+          `Pools: ${[...this.pools.keys()].join(", ")}.`,
+        );
+      }
+    }
+  }
+
+  getResourcePool(role: Role): ResourcePool {
+    const pool = this.pools.get(this.mapping[role]);
+    if (pool) return pool;
+    throw poolError(`The role "${role}" is mapped to no pool.`, `Mapped: ${Object.keys(this.mapping).join(", ")}.`);
+  }
+
+  /** Ranks of all pools: verl's `get_n_gpus`. */
+  get worldSize(): number {
+    return [...this.pools.values()].reduce((sum, pool) => sum + pool.worldSize, 0);
+  }
+
+  /** What the pools want of the machines that there are. */
+  plan(nodes: readonly NodeResources[]): ResourcePlan {
+    return planResources([...this.pools.values()], nodes);
+  }
+
+  /**
+   * Checks the plan before anything is started, and waits until there is room or the deadline has passed.
+   * @throws VERL_CONTROLLER_POOL that says what is wanted, what there is, and who holds the rest
+   */
+  async waitForResources(transport: Transport, { deadlineS, tell, signal }: WaitOptions): Promise<ResourcePlan> {
+    const end = Date.now() + deadlineS * 1000;
+    for (let told = false; ; told = true) {
+      signal?.throwIfAborted();
+      const plan = this.plan(await transport.resources());
+      if (plan.fits) {
+        plan.lines.forEach(tell);
+        return plan;
+      }
+      if (!plan.possible || Date.now() >= end) {
+        const waited = plan.possible ? ` after ${deadlineS} s` : "";
+        throw poolError(
+          `There is no room for the worker groups${waited}.\n${plan.lines.join("\n")}`,
+          "Ask for fewer ranks (trainer.nnodes, trainer.n_gpus_per_node), or free what others hold.",
+        );
+      }
+      if (!told) [...plan.lines, `Waiting for resources, at most ${deadlineS} s.`].forEach(tell);
+      await pause(Math.min(ASK_AGAIN_MS, Math.max(end - Date.now(), 0)), signal);
+    }
+  }
+}
+
+function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(done, milliseconds);
+    function done(): void {
+      signal?.removeEventListener("abort", done);
+      clearTimeout(timer);
+      if (signal?.aborted) reject(signal.reason as Error);
+      else resolve();
+    }
+    signal?.addEventListener("abort", done, { once: true });
+  });
+}

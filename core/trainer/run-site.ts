@@ -1,0 +1,86 @@
+import { AGENT_PARTS, AgentParts } from "../agent/agent-parts.ts";
+import type { PpoConfig, SftConfig } from "../config/index.ts";
+import { loadTokenizer } from "../data/load-tokenizer.ts";
+import type { Tokenizer } from "../data/tokenizer.ts";
+import {
+  ABORT_SIGNAL,
+  CONFIG,
+  createRunContainer,
+  LOGGER,
+  METRICS,
+  RNG,
+  TOKENIZER,
+  type Logger,
+  type MetricsSink,
+  type RunContainer,
+} from "../registry/index.ts";
+import { loadScoreFunctions, SCORE_FUNCTIONS } from "../reward/score-functions.ts";
+import { createRng, type Rng } from "../tensor/rng.ts";
+
+/** What the parts of a run share in one thread: its container and what that gives to plugins. */
+export interface RunSite {
+  readonly container: RunContainer;
+  readonly tokenizer: Tokenizer;
+  readonly rng: Rng;
+  readonly log: Logger;
+  readonly metrics: MetricsSink;
+}
+
+/** The site of an RL run. */
+export interface PpoSite extends RunSite {
+  readonly agents: AgentParts;
+}
+
+export interface SiteOptions {
+  /** Folder from which the path of a reward file starts. */
+  directory: string;
+  log: Logger;
+  metrics: MetricsSink;
+  /** Aborted at the run's end; what plugins are given. */
+  signal: AbortSignal;
+}
+
+/** Reads what an RL run needs besides its data and models; each thread of a run has its own. */
+export async function openPpoSite(config: PpoConfig, options: SiteOptions): Promise<PpoSite> {
+  const { data, trainer, custom_reward_function } = config;
+  const { model } = config.actor_rollout_ref;
+  const tokenizer = await loadTokenizer(data.tokenizer ?? model.tokenizer_path ?? model.path, {
+    chatTemplate: model.custom_chat_template,
+  });
+  const site = openSite(config, tokenizer, trainer.seed, options);
+  const { container } = site;
+  const agents = new AgentParts(container, config, options.log);
+  container.bind({
+    [SCORE_FUNCTIONS]: await loadScoreFunctions(custom_reward_function, options.directory),
+    [AGENT_PARTS]: agents,
+  });
+  options.signal.addEventListener("abort", () => void agents.close(), { once: true });
+  return { ...site, agents };
+}
+
+/** The same for supervised training. */
+export async function openSftSite(config: SftConfig, options: SiteOptions): Promise<RunSite> {
+  const { model, trainer } = config;
+  const tokenizer = await loadTokenizer(model.tokenizer_path ?? model.path, {
+    chatTemplate: model.custom_chat_template,
+  });
+  return openSite(config, tokenizer, trainer.seed, options);
+}
+
+function openSite(
+  config: PpoConfig | SftConfig,
+  tokenizer: Tokenizer,
+  seed: number,
+  { log, metrics, signal }: SiteOptions,
+): RunSite {
+  const rng = createRng(seed);
+  const container = createRunContainer({
+    [CONFIG]: config,
+    [LOGGER]: log,
+    [RNG]: rng,
+    [TOKENIZER]: tokenizer,
+    [METRICS]: metrics,
+    [ABORT_SIGNAL]: signal,
+  });
+  return { container, tokenizer, rng, log, metrics };
+}
