@@ -1,0 +1,155 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as tf from "@tensorflow/tfjs";
+import {
+  activateBackend,
+  createLogger,
+  createRng,
+  createRunContainer,
+  DataProto,
+  loadPlugins,
+  LOGGER,
+  loadTokenizer,
+  NdArray,
+  RNG,
+  ROLE_CONFIG,
+  TOKENIZER,
+} from "verl";
+
+/** The quickstart's model and optimizer; its tokenizer goes into the folders that are written. */
+const MODEL = {
+  architectures: ["LlamaForCausalLM"],
+  vocab_size: 62,
+  hidden_size: 128,
+  intermediate_size: 256,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  rms_norm_eps: 1e-6,
+  rope_theta: 100,
+  tie_word_embeddings: true,
+};
+const OPTIM = {
+  lr: 5e-4,
+  lr_warmup_steps: 0,
+  lr_warmup_steps_ratio: 0,
+  lr_scheduler_type: "constant",
+  min_lr_ratio: 0,
+  num_cycles: 0.5,
+  weight_decay: 0.01,
+  betas: [0.9, 0.95],
+  eps: 1e-8,
+  clip_grad: 1,
+};
+const [STEPS, ROWS, MICRO, PROMPT, RESPONSE] = [3, 256, 128, 8, 6];
+const LENGTH = PROMPT + RESPONSE;
+
+/** PPO's clipped loss, as replay.py has it. */
+const loss = {
+  fields: ["old_log_probs", "advantages"],
+  outputs: ["log_probs"],
+  compute({ log_probs, fields }) {
+    const ratio = tf.exp(tf.sub(log_probs, fields.old_log_probs));
+    const gain = tf.neg(fields.advantages);
+    const worst = tf.maximum(tf.mul(gain, ratio), tf.mul(gain, tf.clipByValue(ratio, 0.8, 1.2)));
+    return { loss: tf.div(tf.sum(worst), ROWS * RESPONSE), metrics: {} };
+  },
+};
+
+/**
+ * Three optimizer steps of two micro-batches from one set of weights, here and in PyTorch: how far losses, gradient norms and weights
+ * lie apart. Weights are told by the distance of all of them over the distance that they moved. Beside: PyTorch's own from its float64.
+ */
+export default async function bench(report) {
+  const python = process.env.VERL_BENCH_PYTHON;
+  if (!python) return;
+  await loadPlugins([]);
+  await activateBackend("ort");
+  const folder = mkdtempSync(join(tmpdir(), "verl-replay-"));
+  try {
+    await run(folder);
+    const script = fileURLToPath(new URL("replay.py", import.meta.url));
+    const { float32, ours, torch } = JSON.parse(execFileSync(python, [script, folder], { encoding: "utf8" }));
+    for (const what of ["loss", "grad_norm", "weights"]) {
+      report.row({
+        name: `${what} in ${STEPS} steps, from PyTorch float32`,
+        value: float32[what],
+        unit: "relative",
+      });
+      report.row({
+        name: `${what} in ${STEPS} steps, from PyTorch float64`,
+        value: ours[what],
+        unit: "relative",
+        ratio: ours[what] / torch[what],
+        versus: `PyTorch float32: ${torch[what].toPrecision(3)}`,
+      });
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function run(folder) {
+  writeFileSync(join(folder, "config.json"), JSON.stringify(MODEL));
+  const rng = createRng(1);
+  const tokenizer = await loadTokenizer(fileURLToPath(new URL("../../examples/sort-letters/model", import.meta.url)));
+  const trainer = createRunContainer({
+    [ROLE_CONFIG]: { role: "actor", model: { path: folder }, optim: OPTIM, max_num_seqs: ROWS },
+    [RNG]: rng,
+    [LOGGER]: createLogger({ level: "silent" }),
+    [TOKENIZER]: tokenizer,
+  }).create("engine", "embedded");
+  await trainer.savePretrained(join(folder, "before"));
+
+  const steps = [];
+  const losses = [];
+  const norms = [];
+  for (let step = 0; step < STEPS; step++) {
+    const rows = drawRows(rng);
+    steps.push(Object.fromEntries(Object.entries(rows).map(([name, array]) => [name, Array.from(array)])));
+    const batch = batchOf(rows);
+    let total = 0;
+    for (let start = 0; start < ROWS; start += MICRO)
+      total += (await trainer.forwardBackward(batch.slice(start, start + MICRO), loss, { temperature: 1 })).loss;
+    losses.push(total);
+    norms.push((await trainer.optimStep()).gradNorm);
+  }
+  await trainer.savePretrained(join(folder, "after"));
+  trainer.dispose();
+  const plan = { model: MODEL, optim: OPTIM, rows: ROWS, micro: MICRO, prompt: PROMPT, steps, losses, norms };
+  writeFileSync(join(folder, "plan.json"), JSON.stringify(plan));
+}
+
+/** Old log-probs lie about those of an untrained model, so that some ratios are clipped. */
+function drawRows(rng) {
+  const uniform = -Math.log(MODEL.vocab_size);
+  return {
+    input_ids: Int32Array.from({ length: ROWS * LENGTH }, () => 4 + rng.below(MODEL.vocab_size - 4)),
+    old_log_probs: Float32Array.from({ length: ROWS * RESPONSE }, () => uniform + 0.2 * rng.normal()),
+    advantages: Float32Array.from({ length: ROWS * RESPONSE }, () => rng.normal()),
+  };
+}
+
+function batchOf({ input_ids, old_log_probs, advantages }) {
+  const ids = new NdArray("int32", [ROWS, LENGTH], input_ids);
+  const responses = Int32Array.from(
+    { length: ROWS * RESPONSE },
+    (_, i) => input_ids[Math.floor(i / RESPONSE) * LENGTH + PROMPT + (i % RESPONSE)],
+  );
+  return new DataProto({
+    batch: {
+      input_ids: ids,
+      attention_mask: new NdArray("int32", [ROWS, LENGTH], new Int32Array(ROWS * LENGTH).fill(1)),
+      position_ids: new NdArray(
+        "int32",
+        [ROWS, LENGTH],
+        Int32Array.from(input_ids, (_, i) => i % LENGTH),
+      ),
+      responses: new NdArray("int32", [ROWS, RESPONSE], responses),
+      old_log_probs: new NdArray("float32", [ROWS, RESPONSE], old_log_probs),
+      advantages: new NdArray("float32", [ROWS, RESPONSE], advantages),
+    },
+  });
+}
