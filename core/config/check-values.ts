@@ -33,11 +33,11 @@ export function checkValues(config: PpoConfig, locate: Locate): Problem[] {
       "Leave it at its default, ${data.max_prompt_length}.",
     );
   }
-  if (rewardModel.enable) {
+  if (rewardModel.enable && rewardModel.reward_manager !== "model") {
     report(
       "reward_model.enable",
-      "`reward_model.enable` is true, but served reward models are not supported.",
-      "Score answers by `custom_reward_function` or a registered score function.",
+      "`reward_model.enable` is true, but reward models are not started here.",
+      "Serve it by vLLM or SGLang, and set reward_model.reward_manager=model and its address, reward_model.reward_kwargs.url.",
     );
   }
   return problems;

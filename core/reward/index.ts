@@ -16,8 +16,12 @@ export {
 export { toSampleReward, unscored, unscoredClass, type UnscoredClass } from "./sample-reward.ts";
 export { reportTimes, reportUnscored, type CallTime } from "./score-report.ts";
 export { requireScored, responseLengths, REWARD_SCORE, scoreBatch, unscoredMetrics } from "./score-batch.ts";
-export type { BatchScoreInput, ScoreCall, Scored } from "./score-call.ts";
+export { failedReward, type BatchScoreInput, type ScoreCall, type Scored } from "./score-call.ts";
 export { createScorer, type Scorer, type ScorerOptions } from "./scorer.ts";
+export { JsonClient, type JsonClientOptions } from "./service/json-client.ts";
+export { Limiter } from "./service/limiter.ts";
+export { ServiceCalls, type ServiceLimits } from "./service/service-calls.ts";
+export { isTransient, ServiceError } from "./service/service-error.ts";
 export {
   loadScoreFunctions,
   SCORE_FUNCTIONS,

@@ -58,10 +58,15 @@ export async function callScore(
     return ended(batchRewards(results, batch.solution_strs.length, functions.file));
   } catch (error) {
     if (signal?.aborted || isWrongLength(error)) throw error;
-    if (error instanceof DeadlineError) return ended(forAll(call, unscored("timeout", error.message)));
-    const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    return ended(forAll(call, unscored("error", what + thrownAt(functions, error))));
+    return ended(forAll(call, failedReward(functions, error)));
   }
+}
+
+/** The reward of a sample whose score function threw, or was late: none, with the reason. */
+export function failedReward(functions: ScoreFunctions, error: unknown): SampleReward {
+  if (error instanceof DeadlineError) return unscored("timeout", error.message);
+  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return unscored("error", what + thrownAt(functions, error));
 }
 
 function batchRewards(results: unknown, rows: number, file?: string): SampleReward[] {

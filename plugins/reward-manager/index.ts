@@ -1,10 +1,14 @@
 import { provide } from "verl";
 import { BatchRewardManager } from "./batch.ts";
 import { DapoRewardManager } from "./dapo.ts";
+import { ModelRewardManager } from "./model.ts";
 import { MultiRewardManager } from "./multi.ts";
 import { NaiveRewardManager } from "./naive.ts";
 import { MAYBE_POOLED_OPTIONS, POOL_OPTIONS } from "./pool-options.ts";
 import { PrimeRewardManager } from "./prime.ts";
+import { RateLimitedRewardManager } from "./rate-limited.ts";
+import { RemoteRewardManager } from "./remote.ts";
+import { endpointOptions, limitOptions, SERVICE_METRICS } from "./service-options.ts";
 
 const requires = ["responses", "attention_mask", "data_source"];
 
@@ -79,6 +83,60 @@ export const rewardManagers = [
     ],
     create: DapoRewardManager,
   }),
+  provide("reward_manager", "model", {
+    description:
+      "Scores answers by a served model: a reward model of vLLM or SGLang, or a judge with a rubric behind an OpenAI-compatible endpoint.",
+    requires: [...requires, "raw_prompt"],
+    optionsSchema: {
+      type: "object",
+      additionalProperties: false,
+      required: ["url", "model"],
+      properties: {
+        kind: {
+          type: "string",
+          enum: ["vllm_classify", "sglang_embedding", "judge"],
+          default: "vllm_classify",
+          description:
+            "A reward model by vLLM's `classify` (the last of `probs`) or SGLang's `v1/embeddings` (the last of `embedding`), or a judge by `v1/chat/completions`.",
+        },
+        ...endpointOptions("The server's address, such as `http://127.0.0.1:8000`."),
+        model: { type: "string", description: "The model's name at the server." },
+        tokenizer: {
+          type: ["string", "null"],
+          default: null,
+          description: "Folder of the reward model's tokenizer, whose chat template writes prompt and answer.",
+        },
+        rubric: {
+          type: "string",
+          default: "Grade how well the answer does the task.",
+          description: "What a judge looks at.",
+        },
+        scale: {
+          type: "array",
+          items: { type: "number" },
+          minItems: 2,
+          maxItems: 2,
+          default: [0, 10],
+          description: "A judge's lowest and highest score, which become 0 and 1.",
+        },
+        temperature: { type: "number", minimum: 0, default: 0, description: "A judge's." },
+        max_tokens: { type: "integer", minimum: 1, default: 1024, description: "Tokens of a judge's answer at most." },
+        structured: {
+          type: "boolean",
+          default: false,
+          description: "Hold a judge to JSON by `response_format`; leave it off for one that reasons before.",
+        },
+        ...limitOptions(64),
+      },
+    },
+    metrics: { ...TIME_METRICS, ...SERVICE_METRICS },
+    departures: [
+      "The server is one that runs already; verl starts vLLM or SGLang on GPUs of the run (`reward_model.enable`).",
+      "A request is tried `attempts` times and has a time limit, and its failure leaves one answer unscored; verl tries 16 times without limit, and then ends.",
+      "The judge is built in; verl's needs a score function of one's own.",
+    ],
+    create: ModelRewardManager,
+  }),
   provide("reward_manager", "multi", {
     description: "The weighted sum of several score functions, each one's score a part of the reward under its name.",
     requires,
@@ -148,5 +206,57 @@ export const rewardManagers = [
       "Parts of a dict result become columns, and the answer is the response's real tokens; verl keeps the score alone, and decodes the padding too.",
     ],
     create: PrimeRewardManager,
+  }),
+  provide("reward_manager", "rate_limited", {
+    description:
+      "Naive scoring for functions that ask a service with limits: requests and tokens a minute, calls at once, further attempts.",
+    requires,
+    readsGroundTruth: true,
+    optionsSchema: {
+      type: "object",
+      additionalProperties: false,
+      properties: {
+        ...limitOptions(1),
+        timeout: {
+          type: "number",
+          exclusiveMinimum: 0,
+          maximum: 2_000_000,
+          default: 300,
+          description: "Seconds that one call may take; waiting for the limits does not count.",
+        },
+      },
+    },
+    metrics: { ...TIME_METRICS, ...SERVICE_METRICS },
+    departures: [
+      "A time-out or an error leaves the answer unscored; verl scores 0.",
+      "A call whose error carries a passing HTTP status, or is a broken connection, is tried again, after `Retry-After` where it has one; verl tries once.",
+      "The limits are the run's and stand in `reward_model.reward_kwargs`; verl's stand in `reward_model` and are the process's.",
+    ],
+    create: RateLimitedRewardManager,
+  }),
+  provide("reward_manager", "remote", {
+    description: "Scores answers by a service over HTTP, many in a request.",
+    requires,
+    optionsSchema: {
+      type: "object",
+      additionalProperties: false,
+      required: ["url"],
+      properties: {
+        ...endpointOptions(
+          "The service's address. It gets `{samples: [{id, data_source, solution_str, ground_truth, extra_info}]}` and answers `{results: […]}`, in order: a number, an object with `score`, or `{unscored: why}`.",
+        ),
+        batch_size: { type: "integer", minimum: 1, default: 32, description: "Samples of a request at most." },
+        max_request_mb: {
+          type: "number",
+          exclusiveMinimum: 0,
+          default: 8,
+          description: "MiB of a request's samples at most; a sample that alone has more is unscored.",
+        },
+        ...limitOptions(8),
+      },
+    },
+    metrics: { ...TIME_METRICS, ...SERVICE_METRICS },
+    departures: ["It is an HTTP service of one's own; verl's is a pool of Ray actors, which `prime` stands for here."],
+    create: RemoteRewardManager,
   }),
 ];

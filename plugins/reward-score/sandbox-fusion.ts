@@ -1,6 +1,5 @@
-import type { RewardScore } from "verl";
+import { Limiter, type RewardScore } from "verl";
 import { fencedCode, programFor, readTestCases } from "./shared/code-answer.ts";
-import { Limiter } from "./shared/limiter.ts";
 import { runInSandbox, type RunResult } from "./shared/sandbox-fusion-client.ts";
 import { MODE_OPTION, type Mode, type Scored } from "./shared/scored.ts";
 

@@ -118,10 +118,13 @@ describe("a pool of processes", () => {
 
   it("says before the first answer that a file does not load there", async () => {
     const folder = folderWith({
-      "reward.js": `if (process.argv[1].includes("score-host")) throw new Error("only in the trainer");
+      "reward.mjs": `if (process.env.VERL_SCORE_HOST_BYTES) throw new Error("only in the trainer");
 export const compute_score = () => 1;`,
     });
-    const functions = await loadScoreFunctions({ path: "reward.js", name: "compute_score", reward_kwargs: {} }, folder);
+    const functions = await loadScoreFunctions(
+      { path: "reward.mjs", name: "compute_score", reward_kwargs: {} },
+      folder,
+    );
     const pool = { workers: 1, isolation: "process", memoryLimitMb: 64 } as const;
     scorer = createScorer([functions], { timeoutS: 1, maxConcurrent: 1, pool });
     const error = await errorOf(() => scorer!.start());

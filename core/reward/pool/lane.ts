@@ -1,9 +1,7 @@
-import { fork, type ChildProcess } from "node:child_process";
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { spawn, type ChildProcess } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
+import { workerEntry } from "../../registry/worker-entry.ts";
 import type { UnscoredClass } from "../sample-reward.ts";
 import type { FromHost, ToHost } from "./messages.ts";
 
@@ -36,7 +34,7 @@ export function openLane(isolation: Isolation, memoryLimitMb: number, events: La
 }
 
 function openThread(memoryLimitMb: number, events: LaneEvents): Lane {
-  const worker = new Worker(hostEntry().url, {
+  const worker = new Worker(hostEntry(), {
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: memoryLimitMb },
   });
@@ -63,11 +61,14 @@ function openThread(memoryLimitMb: number, events: LaneEvents): Lane {
 }
 
 function openProcess(memoryLimitMb: number, events: LaneEvents): Lane {
-  const { file, execArgv, env } = hostEntry();
+  const entry = hostEntry();
+  const run =
+    entry.protocol === "file:"
+      ? [fileURLToPath(entry)]
+      : ["--input-type=module", "--eval", `await import(${JSON.stringify(entry.href)});`];
   const bytes = (memoryLimitMb + PROCESS_OVERHEAD_MB) * 2 ** 20;
-  const child = fork(file, [], {
-    execArgv: [...execArgv, `--max-old-space-size=${memoryLimitMb}`],
-    env: { ...process.env, ...env, VERL_SCORE_HOST_BYTES: String(bytes) },
+  const child = spawn(process.execPath, [`--max-old-space-size=${memoryLimitMb}`, ...run], {
+    env: { ...process.env, VERL_SCORE_HOST_BYTES: String(bytes) },
     serialization: "advanced",
     stdio: ["ignore", "inherit", "pipe", "ipc"],
   });
@@ -119,32 +120,5 @@ function forwardErrors({ stderr }: ChildProcess): void {
   (stderr as { unref?: () => void } | null)?.unref?.();
 }
 
-interface HostEntry {
-  /** What a process runs. */
-  readonly file: string;
-  readonly execArgv: string[];
-  readonly env: Readonly<Record<string, string>>;
-  /** What a thread runs. */
-  readonly url: URL;
-}
-
-/** The host's own entry of the build, above the chunks; or the source, where the sources run and a loader is needed. */
-function hostEntry(): HostEntry {
-  const built = ["./score-host.js", "../score-host.js"].map(at).find(existsSync);
-  if (built !== undefined) return { file: built, execArgv: [], env: {}, url: pathToFileURL(built) };
-  const source = new URL("./score-host.ts", import.meta.url);
-  const tsx = dirname(createRequire(import.meta.url).resolve("tsx/package.json"));
-  const tsconfig = at("../../../tsconfig.json");
-  const load = `import { register } from ${JSON.stringify(pathToFileURL(join(tsx, "dist/esm/api/index.mjs")).href)};
-register({ tsconfig: ${JSON.stringify(tsconfig)} });
-await import(${JSON.stringify(source.href)});`;
-  const url = new URL(`data:text/javascript,${encodeURIComponent(load)}`);
-  return {
-    file: fileURLToPath(source),
-    execArgv: ["--import", join(tsx, "dist/loader.mjs")],
-    env: { TSX_TSCONFIG_PATH: tsconfig },
-    url,
-  };
-}
-
-const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+/** The host's entry of the build, or the source behind a loader. */
+const hostEntry = (): URL => workerEntry(new URL("./score-host.ts", import.meta.url));

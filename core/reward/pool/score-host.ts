@@ -24,7 +24,7 @@ setInterval(() => {
 if (isMainThread) {
   const bytes = Number(process.env["VERL_SCORE_HOST_BYTES"]);
   const workerData = { parent: process.ppid, bytes, every: WATCH_MS };
-  new Worker(WATCHDOG, { eval: true, workerData }).unref();
+  new Worker(WATCHDOG, { eval: true, execArgv: [], workerData }).unref();
   process.on("disconnect", () => process.exit());
   serve({
     post: (message) => void process.send!(message, undefined, undefined, () => undefined),

@@ -1,0 +1,74 @@
+import { stringifyLosslessJson } from "../../data/lossless-json.ts";
+import { ServiceError, parseRetryAfter } from "./service-error.ts";
+
+export interface JsonClientOptions {
+  /** `http://` or `https://`; redirects are not followed, so that a token goes nowhere else. */
+  readonly url: string;
+  /** Sent as `Authorization: Bearer …`. */
+  readonly token?: string;
+  /** Bytes of an answer at most. */
+  readonly maxBytes: number;
+  /** Seconds that one request may take. */
+  readonly timeoutS: number;
+}
+
+/** Posts JSON to one address and reads the JSON that comes back. */
+export class JsonClient {
+  constructor(private readonly options: JsonClientOptions) {}
+
+  /** @throws ServiceError with the status, or why there is none; the reason of `signal`. */
+  async post(body: unknown, signal?: AbortSignal): Promise<unknown> {
+    const { url, token, timeoutS } = this.options;
+    const patience = AbortSignal.timeout(timeoutS * 1000);
+    try {
+      const response = await fetch(url, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          accept: "application/json",
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        },
+        body: stringifyLosslessJson(body),
+        redirect: "error",
+        signal: signal === undefined ? patience : AbortSignal.any([signal, patience]),
+      });
+      return await this.read(response);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof ServiceError) throw error;
+      if (patience.aborted) throw new ServiceError(`no answer in ${timeoutS} s`, undefined, undefined, true);
+      const { message, cause } = error as { message: string; cause?: { message?: string } };
+      const why = cause?.message === undefined ? message : `${message}: ${cause.message}`;
+      throw new ServiceError(why, undefined, undefined, cause?.message !== "unexpected redirect");
+    }
+  }
+
+  private async read(response: Response): Promise<unknown> {
+    const text = await this.textOf(response);
+    const { status, headers } = response;
+    if (!response.ok) {
+      const after = headers.get("retry-after");
+      const retryAfterS = after === null ? undefined : parseRetryAfter(after);
+      throw new ServiceError(`HTTP ${status}: ${text.slice(0, 200)}`, status, retryAfterS);
+    }
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new ServiceError(`the answer is no JSON: ${text.slice(0, 100)}`, undefined, undefined, false);
+    }
+  }
+
+  private async textOf(response: Response): Promise<string> {
+    const { maxBytes } = this.options;
+    const decoder = new TextDecoder();
+    let text = "";
+    let bytes = 0;
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      bytes += chunk.byteLength;
+      if (bytes > maxBytes)
+        throw new ServiceError(`the answer has more than ${maxBytes} bytes`, undefined, undefined, false);
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return text + decoder.decode();
+  }
+}
