@@ -52,6 +52,25 @@ describe("verl data check", () => {
     expect(filtered.found("overlong")[0]!.level).toBe("warning");
   });
 
+  it("counts the tools of the run's tools file, and those that a row brings instead", async () => {
+    const template =
+      "{% for tool in tools %}{{ tool.function.name }}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}";
+    const tools = `tools: [{ class_name: gsm8k, config: {}, tool_schema: { type: function, function: { name: abcd, description: a, parameters: {} } } }]`;
+    const own = row("abc", "2", { tools: JSON.stringify([{ type: "function", function: { name: "xy" } }]) });
+    const cwd = folderWith({ "data.jsonl": jsonLines([row("ab", "1"), own]), "tools.yaml": tools });
+    const { stdout } = await cli(
+      [
+        ...["data", "check", "data.jsonl", "--json", ...MODEL, "data.max_prompt_length=5"],
+        `actor_rollout_ref.model.custom_chat_template='${template}'`,
+        `actor_rollout_ref.rollout.multi_turn.tool_config_path=${join(cwd, "tools.yaml")}`,
+      ],
+      { cwd },
+    );
+    const report = JSON.parse(stdout) as DataCheck;
+    expect(report.tokens).toMatchObject({ max: 6 });
+    expect(report.findings).toMatchObject([{ check: "overlong", rows: [0] }]);
+  });
+
   it("names every row that the template refuses", async () => {
     const bad = { ...row("ab", "1"), prompt: [{ role: "robot", content: "ab" }] };
     const { code, found } = await check([row("a", "0"), bad, row("b", "2"), bad], MODEL);

@@ -25,6 +25,6 @@ export function chatMessages(value: unknown): ChatMessage[] {
     if (role === undefined || typeof fields.value !== "string")
       throw new Error(`has a message at ${index} with neither role and content nor from and value`);
     const { from: _from, value: content, ...others } = fields;
-    return { role, content: content as string, ...others };
+    return { role, content, ...others };
   });
 }
