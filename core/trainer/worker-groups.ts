@@ -64,10 +64,12 @@ export async function startPpoGroups(
       ...(usesCritic(config) && { critic: new ClassWithInitArgs(CriticWorker, { ...own, steps: length.steps }) }),
     });
     const [models, reward] = await Promise.all([
-      WorkerGroup.start(roles, starter.groupOptions("models", manager.getResourcePool("actor"))),
-      WorkerGroup.start(
-        new ClassWithInitArgs(RewardWorker, own),
-        starter.groupOptions("reward", manager.getResourcePool("reward")),
+      starter.track(WorkerGroup.start(roles, starter.groupOptions("models", manager.getResourcePool("actor")))),
+      starter.track(
+        WorkerGroup.start(
+          new ClassWithInitArgs(RewardWorker, own),
+          starter.groupOptions("reward", manager.getResourcePool("reward")),
+        ),
       ),
     ]);
     // It loads while the models do; what it finds wrong is told by whoever waits for it.
@@ -75,7 +77,13 @@ export async function startPpoGroups(
     const groups = models.spawn();
     const { actor_rollout: policy, ref: reference, critic } = groups;
     for (const group of [policy, reference, critic]) await group?.initModel();
-    return { policy, reference, critic, reward, close: () => starter.close([reward, critic, reference, policy]) };
+    return {
+      policy,
+      reference,
+      critic,
+      reward,
+      close: () => starter.close([reward, critic, reference, policy, models]),
+    };
   } catch (error) {
     await starter.close([]);
     throw error;
@@ -98,11 +106,12 @@ export async function startSftGroup(
   try {
     await starter.check(manager);
     const worker = new ClassWithInitArgs(SftWorker, { config, directory: options.directory, steps });
-    const workers = await WorkerGroup.start(worker, starter.groupOptions("sft", manager.getResourcePool("sft")));
+    const pool = manager.getResourcePool("sft");
+    const workers = await starter.track(WorkerGroup.start(worker, starter.groupOptions("sft", pool)));
     await workers.initModel();
-    return { workers, close: () => starter.close([workers]) };
+    return { workers, close: () => starter.close() };
   } catch (error) {
-    await starter.close([]);
+    await starter.close();
     throw error;
   }
 }
@@ -115,6 +124,7 @@ class Starter {
   private readonly transport: Transport;
   private readonly inline: boolean;
   private readonly deadline: AbortSignal;
+  private readonly groups: Pick<WorkerGroup, "dispose">[] = [];
 
   constructor(
     private readonly config: PpoConfig | SftConfig,
@@ -158,8 +168,15 @@ class Starter {
     };
   }
 
-  async close(groups: readonly (WorkerGroup | undefined)[]): Promise<void> {
-    for (const group of groups) await group?.dispose();
+  /** Remembers a group, so that `close` ends it. */
+  async track<G extends Pick<WorkerGroup, "dispose">>(starting: Promise<G>): Promise<G> {
+    const group = await starting;
+    this.groups.push(group);
+    return group;
+  }
+
+  async close(): Promise<void> {
+    for (const group of this.groups.splice(0)) await group.dispose();
     await this.transport.close();
   }
 }
