@@ -10,7 +10,18 @@ import { loadTokenizer } from "../../core/data/load-tokenizer.ts";
 import type { Generation, RolloutEngine, SamplingParams } from "../../core/engine/rollout-engine.ts";
 import { HermesToolParser } from "../../plugins/tool-parser/hermes.ts";
 
-export const tokenizer = await loadTokenizer("examples/tool-calculator/model");
+/** The example's vocabulary, with a template of the usual kind: each turn has a mark, each answer and question an end. */
+const TEMPLATE = [
+  "{% for message in messages %}",
+  "{% if message.role == 'user' %}{{ '<|user|>' + message.content + '<|end|>' }}",
+  "{% elif message.role == 'tool' %}{{ '<tool_response>' + message.content + '</tool_response>' }}",
+  "{% else %}{{ '<|assistant|>' + message.content }}{% for call in message.tool_calls or [] %}",
+  `{{ '<tool_call>{"name":"' + call.function.name + '","arguments":{"e":"' }}{{ call.function.arguments.e }}{{ '"}}</tool_call>' }}`,
+  "{% endfor %}{{ '<|end|>' }}{% endif %}",
+  "{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}",
+].join("");
+
+export const tokenizer = await loadTokenizer("examples/tool-calculator/model", { chatTemplate: TEMPLATE });
 
 export const CALC = {
   type: "function" as const,

@@ -31,6 +31,8 @@ export interface ModelFormat {
   parser: ToolParser;
   /** The chat template with these tools. */
   turnTokens(tools: ChatRequest["tools"]): TurnTokens;
+  /** Waits for requests that come at the same time. */
+  gather(): Promise<void>;
 }
 
 /** What a session tells beside its exchanges. */
@@ -210,6 +212,7 @@ export class GatewaySession {
     const promptLength = parent?.promptLength ?? added.length;
     const sampling = this.sampling(request, ordinal, this.room(promptIds.length, promptLength));
     const { rollout, sticky } = this.options;
+    await this.format.gather();
     const one = async (choice: number): Promise<Generation> => {
       const seed = (sampling.seed + choice) >>> 0;
       const generation = await rollout.generate(promptIds, { ...sampling, seed }, { signal, sticky });

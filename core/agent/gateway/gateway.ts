@@ -6,6 +6,7 @@ import type { ToolParser } from "../tool-parser.ts";
 import { TurnTokens } from "../turn-tokens.ts";
 import { ApiError, apiErrorOf } from "./api-error.ts";
 import { readChatRequest, readCompletionRequest, type ChatRequest } from "./chat-request.ts";
+import { Gatherer } from "./gather.ts";
 import { GatewaySession, type ModelFormat, type SessionOptions } from "./gateway-session.ts";
 import { chatChunks, chatCompletion, textChunks, textCompletion, type ResponseHead } from "./openai-answer.ts";
 import { readJsonBody } from "./read-body.ts";
@@ -65,6 +66,7 @@ export class Gateway {
 
   constructor(private readonly options: GatewayOptions) {
     const { parser } = options;
+    const gatherer = new Gatherer();
     this.limits = { ...LIMITS, ...options.limits };
     this.format = {
       tokenizer: options.tokenizer,
@@ -72,6 +74,7 @@ export class Gateway {
         return parser();
       },
       turnTokens: (tools) => this.turnTokens(tools),
+      gather: () => gatherer.wait(),
     };
   }
 
