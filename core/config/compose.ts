@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { packageFolder, pluginManifest } from "../registry/index.ts";
 import { defaultsList, packageOf, type DefaultsItem } from "./defaults-list.ts";
 import type { Problem } from "./problem.ts";
 import { readYaml } from "./read-yaml.ts";
@@ -12,6 +13,7 @@ import {
   merge,
   removeAt,
   setAt,
+  toValue,
   type MapNode,
   type Node,
   type Origin,
@@ -78,7 +80,7 @@ export class Composer {
       }
     }
     if (!selfSeen) parts.push(packaged);
-    return parts.reduce(merge) as MapNode;
+    return withPluginsOf([...bases, own], parts.reduce(merge) as MapNode);
   }
 
   /** Files named by `extends`, in order. */
@@ -95,8 +97,7 @@ export class Composer {
       if (BUILT_IN.has(name)) return [];
       const target = this.extendsTarget(name, path);
       if (target !== undefined) return [this.file(target, configRoot, [], chain)];
-      const hint = "Write a path relative to this file, or package/path/to/config.yaml of an installed package.";
-      this.report(item.origin, "extends", `\`extends: ${name}\` names no file.`, hint);
+      this.report(item.origin, "extends", `\`extends: ${name}\` names no file.`, hintFor(name, dirname(path)));
       return [];
     });
   }
@@ -104,6 +105,7 @@ export class Composer {
   private extendsTarget(name: string, from: string): string | undefined {
     const near = isAbsolute(name) ? name : resolve(dirname(from), name);
     if (existsSync(near) || name.startsWith(".") || isAbsolute(name)) return existsSync(near) ? near : undefined;
+    if (!/\.ya?ml$/.test(name)) return presetOf(name, dirname(from));
     try {
       return createRequire(from).resolve(name);
     } catch {
@@ -149,3 +151,34 @@ export class Composer {
     return short === "" || short.startsWith("..") || isAbsolute(short) ? path : short;
   }
 }
+
+/** The preset of an installed package, as seen from a folder. */
+function presetOf(name: string, from: string): string | undefined {
+  const folder = packageFolder(name, from);
+  const preset = folder === undefined ? undefined : pluginManifest(folder)?.preset;
+  return folder === undefined || preset === undefined ? undefined : join(folder, preset);
+}
+
+function hintFor(name: string, from: string): string {
+  const isPackage = /^(@[\w.-]+\/)?[\w.-]+$/.test(name) && !/\.ya?ml$/.test(name);
+  if (!isPackage) return "Write a path relative to this file, or package/path/to/config.yaml of an installed package.";
+  return packageFolder(name, from) === undefined
+    ? `Run \`npm install ${name}\`, or write a path relative to this file: "./${name}.yaml".`
+    : `The package ${name} has no preset; if it is a plugin, list it under \`plugins:\`.`;
+}
+
+/** A list replaces the one that it builds upon, but plugins add up: what a preset names needs its plugins, whichever are added to it. */
+function withPluginsOf(files: readonly MapNode[], tree: MapNode): MapNode {
+  const lists = files.flatMap((file) => {
+    const list = getAt(file, ["plugins"]);
+    return list?.kind === "list" ? [list] : [];
+  });
+  const last = lists.at(-1);
+  if (last === undefined || lists.length === 1) return tree;
+  const items = new Map(lists.flatMap(({ items }) => items.map((item) => [identityOf(item), item] as const)));
+  return setAt(tree, ["plugins"], { ...last, items: [...items.values()] }, last.origin) as MapNode;
+}
+
+/** Equal paths in two folders are two files. */
+const identityOf = (item: Node): string =>
+  JSON.stringify([toValue(item), item.origin.from === "file" ? dirname(item.origin.file) : ""]);

@@ -243,6 +243,10 @@ export const ERROR_CODES = {
     when: "A plugin's definition lacks a field, holds one of a wrong type, or has one that does not exist.",
   },
   VERL_PLUGIN_NOT_FOUND: { blame: "user", when: "A package or file listed under `plugins:` does not exist." },
+  VERL_PLUGIN_OWN_COPY: {
+    blame: "plugin",
+    when: "A plugin would load another copy of tfjs or tsyringe than this package does.",
+  },
   VERL_REGISTRY_FROZEN: { blame: "plugin", when: "An entry was registered while a run was under way." },
   VERL_REGISTRY_KEY_INVALID: {
     blame: "plugin",

@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
 import * as nodeModule from "node:module";
-import { fileURLToPath } from "node:url";
+import { assetPath } from "./asset-path.ts";
 
 const TYPESCRIPT = /\.[cm]?tsx?$/;
 
@@ -46,10 +45,4 @@ function resolveAsModule(
     found.format === "commonjs" && /\.tsx?(\?|$)/.test(found.url) ? { ...found, format: "module" } : found;
   const found = next(specifier, context);
   return found instanceof Promise ? found.then(asModule) : asModule(found);
-}
-
-/** A file that lies beside this one, in the sources and in the build, where code may move to a folder of chunks. */
-function assetPath(name: string): string {
-  const candidates = [`./${name}`, `../${name}`].map((path) => fileURLToPath(new URL(path, import.meta.url)));
-  return candidates.find(existsSync) ?? candidates[0]!;
 }

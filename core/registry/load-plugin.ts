@@ -5,6 +5,7 @@ import { isPlugin, type Plugin } from "./define-plugin.ts";
 import { importSource } from "./import-source.ts";
 import { KIND_NAMES, type Kind } from "./kinds.ts";
 import { nearest, quotedAlternatives } from "./nearest.ts";
+import { checkOwnCopies } from "./own-copies.ts";
 import { registries } from "./registries.ts";
 import type { Registry } from "./registry.ts";
 import { resolvePlugin } from "./resolve-plugin.ts";
@@ -24,8 +25,8 @@ export interface LoadPluginOptions {
 
 /**
  * Loads one plugin: a package (`verl-plugin-dapo` or `dapo`, `@acme/dapo`, `@acme`), or the path of a `.ts` or `.js` file. Loading it
- * again does nothing. Checks run in one order, with one code each: found, imports, is a plugin, API version, definition, entries,
- * keys, conflicts, schemas. A plugin that fails a check registers nothing.
+ * again does nothing. Checks run in one order, with one code each: found, own copies of what must be one, imports, is a plugin, API
+ * version, definition, entries, keys, conflicts, schemas. A plugin that fails a check registers nothing.
  */
 export async function loadPlugin(
   specifier: string,
@@ -42,6 +43,7 @@ export async function loadPlugin(
 
 async function load(specifier: string, from: string): Promise<LoadedPlugin> {
   const { name, url } = resolvePlugin(specifier, from);
+  checkOwnCopies(name, url);
   const before = registered();
   const exported = unwrapDefault(await importPlugin(name, url));
   if (isPlugin(exported)) return registerPlugin(exported, url);

@@ -1,20 +1,19 @@
 import { VerlError, type ErrorLocation } from "../errors/index.ts";
+import { howToGet } from "./ecosystem.ts";
 import { kindInfo, KIND_NAMES, type Kind } from "./kinds.ts";
-import { ECOSYSTEM } from "./known-keys.ts";
 import { nearest, quotedAlternatives } from "./nearest.ts";
 import { kindStore } from "./store.ts";
 
 const LISTED = 20;
 
 /**
- * What to do about a key that nothing goes by: the first rung of the ladder that holds (another kind's key, a near one, a package), then
- * what there is.
+ * What to do about a key that nothing goes by: the kind that has it or else near keys, the package that brings it, and what there is.
  */
 export function unknownKey(kind: Kind, key: string, location?: ErrorLocation): VerlError {
   const { title, selectedBy } = kindInfo(kind);
-  const suggestion = otherKind(kind, key) ?? near(kind, key) ?? installable(kind, key);
+  const suggestion = otherKind(kind, key) ?? near(kind, key);
   return new VerlError("VERL_REGISTRY_KEY_UNKNOWN", `No ${title} is registered as "${key}".`, {
-    hint: [suggestion?.text, available(kind)].filter(Boolean).join("\n"),
+    hint: [suggestion?.text, howToGet(kind, key, process.cwd()), available(kind)].filter(Boolean).join("\n"),
     location: { path: selectedBy, ...location },
     details: { kind, key, nearest: suggestion?.names ?? [], available: keysOf(kind) },
   });
@@ -43,15 +42,6 @@ function near(kind: Kind, key: string): Suggestion | undefined {
   const { byKey, keyOfAlias } = kindStore(kind);
   const names = nearest(key, [...byKey.keys(), ...keyOfAlias.keys()]);
   return names.length === 0 ? undefined : { text: `Did you mean ${quotedAlternatives(names)}?`, names };
-}
-
-function installable(kind: Kind, key: string): Suggestion | undefined {
-  const provider = ECOSYSTEM[kind]?.[key];
-  if (provider === undefined) return undefined;
-  return {
-    text: `The package ${provider} provides it: run \`npm install ${provider}\` and add \`${provider}\` to \`plugins:\`.`,
-    names: [],
-  };
 }
 
 /** `Available: gae, grpo (verl@0.1.0); dapo (verl-plugin-dapo@1.2.0).` */

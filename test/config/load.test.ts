@@ -263,6 +263,33 @@ describe("config files", () => {
     expect(packaged.config.trainer.seed).toBe(9);
   });
 
+  it("takes the preset of a package; plugins add up, where other lists replace", () => {
+    const { config, originOf } = from({
+      "node_modules/verl-preset-x/package.json": JSON.stringify({
+        name: "verl-preset-x",
+        verl: { preset: "./x.yaml" },
+      }),
+      "node_modules/verl-preset-x/x.yaml": "plugins: [verl-plugin-x, ./own.js]\ntrainer: {seed: 3}\n",
+      "base.yaml": "plugins: [./own.js]\n",
+      "run.yaml": "extends: [verl-preset-x, base.yaml]\nplugins: [./mine.ts, verl-plugin-x]\n",
+    });
+    expect(config.trainer.seed).toBe(3);
+    expect(config.plugins).toEqual(["verl-plugin-x", "./own.js", "./own.js", "./mine.ts", "verl-plugin-x"]);
+    expect(originOf("plugins.1").file).toBe("node_modules/verl-preset-x/x.yaml");
+    expect(originOf("plugins.2").file).toBe("base.yaml");
+  });
+
+  it.each([
+    ["verl-preset-none", "Run `npm install verl-preset-none`"],
+    ["verl-plugin-bare", "has no preset; if it is a plugin, list it under `plugins:`"],
+    ["verl-plugin-bare/none.yaml", "package/path/to/config.yaml"],
+  ])("says what to do about `extends: %s`, which names no file", (name, hint) => {
+    const files = { "node_modules/verl-plugin-bare/package.json": `{"name": "verl-plugin-bare", "verl": {}}` };
+    const error = errorOf(() => from({ ...files, "run.yaml": `extends: ${name}\n` }));
+    expect(error.message).toContain(`\`extends: ${name}\` names no file.`);
+    expect(error.hint).toContain(hint);
+  });
+
   it("prints the chain of files that build upon each other in a circle", () => {
     const error = errorOf(() =>
       from({ "run.yaml": "extends: b.yaml", "b.yaml": "extends: c.yaml", "c.yaml": "extends: run.yaml" }),

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { freezeRegistries, registerAdvEst, registries } from "../../core/registry/index.ts";
-import { ECOSYSTEM, RENAMED } from "../../core/registry/known-keys.ts";
+import { RENAMED } from "../../core/registry/known-keys.ts";
 import { Registry } from "../../core/registry/registry.ts";
 import { clearRegistries, estimator, failure, loss } from "./helpers.ts";
 
@@ -164,13 +164,6 @@ describe("an unknown key", () => {
     expect(error.hint).toContain(
       '"grpo" is an advantage estimator, not a policy loss. Did you mean `algorithm.adv_estimator: grpo`?',
     );
-  });
-
-  it("is explained by the package that brings it", async () => {
-    registerAdvEst("grpo", estimator());
-    withRow(ECOSYSTEM, { adv_estimator: { dapper: "verl-plugin-dapper" } });
-    const { hint } = await failure(() => advantages.resolve("dapper"));
-    expect(hint).toContain("run `npm install verl-plugin-dapper` and add `verl-plugin-dapper` to `plugins:`");
   });
 
   it("is used with a warning if it was renamed", () => {
