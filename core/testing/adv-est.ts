@@ -17,7 +17,7 @@ import {
   watchedOptions,
   type Subject,
 } from "./subject.ts";
-import { defineSuite, type SuiteOptions } from "./suite.ts";
+import { defineSuite, type Suite, type SuiteOptions, type TestedWith } from "./suite.ts";
 import { addUnscored, renameGroups, repeatRows } from "./transforms.ts";
 
 /** A golden case of an advantage estimator. `unscored` and fields of `requires` go into `input` too. */
@@ -30,7 +30,7 @@ export type AdvEstCase = GoldenCase<
 const OPTIONAL = "rollout_is_weights";
 const USUAL = ["token_level_rewards", "response_mask", "uid", "unscored", OPTIONAL];
 
-function advEst(key: string, { options: given, fields }: SuiteOptions<AdvEstCase>): Subject {
+function advEst(key: string, { options: given, fields }: TestedWith): Subject {
   const { entry, key: canonical } = entryUnder("adv_estimator", key);
   const options = optionsOf("adv_estimator", key, given);
   const required = [...(entry.requires ?? []), ...(entry.fieldsOf?.(options) ?? [])];
@@ -160,6 +160,15 @@ const PROPERTIES: readonly Property<Subject>[] = [
   shared.declaredMetrics,
 ];
 
+/** The tests of one entry of the kind. */
+export const advEstSuite = (key: string, options: TestedWith): Suite<Subject, AdvEstCase> => ({
+  kind: "adv_estimator",
+  key,
+  subject: () => advEst(key, options),
+  properties: PROPERTIES,
+  golden: checkCase,
+});
+
 /**
  * Tests an advantage estimator: all that the trainer and other estimators' users rely on, and your golden cases.
  *
@@ -169,6 +178,5 @@ const PROPERTIES: readonly Property<Subject>[] = [
  * @throws VERL_TESTING_CASES for golden cases that prove nothing; VERL_TESTING_SETUP without a test runner.
  */
 export function testAdvEst(key: string, options: SuiteOptions<AdvEstCase>): void {
-  const subject = (): Subject => advEst(key, options);
-  defineSuite({ kind: "adv_estimator", key, subject, properties: PROPERTIES, golden: checkCase }, options);
+  defineSuite(advEstSuite(key, options), options);
 }

@@ -8,7 +8,7 @@ import { identical, notFinite, place, show } from "./outcome.ts";
 import { forAll, type Property } from "./property.ts";
 import * as shared from "./shared-properties.ts";
 import { entryUnder, evaluate, matrix, numbers, requireShape, type Subject } from "./subject.ts";
-import { defineSuite, type SuiteOptions } from "./suite.ts";
+import { defineSuite, type Suite, type SuiteOptions } from "./suite.ts";
 
 /**
  * A golden case of a KL estimator; `gradient` is that of the sum, in `log_prob`. For an estimator over the vocabulary a row is one token's
@@ -111,6 +111,15 @@ const PROPERTIES: readonly Property<Subject>[] = [
   shared.noLeak,
 ];
 
+/** The tests of one entry of the kind. */
+export const klPenaltySuite = (key: string): Suite<Subject, KlPenaltyCase> => ({
+  kind: "kl_penalty",
+  key,
+  subject: () => klPenalty(key),
+  properties: PROPERTIES,
+  golden: checkCase,
+});
+
 /**
  * Tests a KL estimator; the straight-through form, `key+`, needs no test of its own.
  *
@@ -119,6 +128,5 @@ const PROPERTIES: readonly Property<Subject>[] = [
  * @throws VERL_TESTING_CASES for golden cases that prove nothing; VERL_TESTING_SETUP without a test runner.
  */
 export function testKlPenalty(key: string, options: SuiteOptions<KlPenaltyCase>): void {
-  const subject = (): Subject => klPenalty(key);
-  defineSuite({ kind: "kl_penalty", key, subject, properties: PROPERTIES, golden: checkCase }, options);
+  defineSuite(klPenaltySuite(key), options);
 }

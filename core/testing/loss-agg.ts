@@ -7,7 +7,7 @@ import { finiteDifferences } from "./gradient.ts";
 import type { Property } from "./property.ts";
 import * as shared from "./shared-properties.ts";
 import { entryUnder, matrix, numbers, requireShape, type Subject } from "./subject.ts";
-import { defineSuite, type SuiteOptions } from "./suite.ts";
+import { defineSuite, type Suite, type SuiteOptions } from "./suite.ts";
 
 /** A golden case of an aggregation mode: the matrix `losses`, and the loss and its gradient for a step of this one batch. */
 export type LossAggCase = GoldenCase<
@@ -62,6 +62,15 @@ const PROPERTIES: readonly Property<Subject>[] = [
   shared.noLeak,
 ];
 
+/** The tests of one entry of the kind. */
+export const lossAggSuite = (key: string): Suite<Subject, LossAggCase> => ({
+  kind: "loss_agg",
+  key,
+  subject: () => lossAgg(key),
+  properties: PROPERTIES,
+  golden: checkCase,
+});
+
 /**
  * Tests an aggregation mode: masks, padding, order, and above all that shares of micro-batches sum to the step's loss.
  *
@@ -70,6 +79,5 @@ const PROPERTIES: readonly Property<Subject>[] = [
  * @throws VERL_TESTING_CASES for golden cases that prove nothing; VERL_TESTING_SETUP without a test runner.
  */
 export function testLossAgg(key: string, options: SuiteOptions<LossAggCase>): void {
-  const subject = (): Subject => lossAgg(key);
-  defineSuite({ kind: "loss_agg", key, subject, properties: PROPERTIES, golden: checkCase }, options);
+  defineSuite(lossAggSuite(key), options);
 }

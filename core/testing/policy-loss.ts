@@ -27,7 +27,7 @@ import {
   watchedOptions,
   type Subject,
 } from "./subject.ts";
-import { defineSuite, type SuiteOptions } from "./suite.ts";
+import { defineSuite, type Suite, type SuiteOptions, type TestedWith } from "./suite.ts";
 
 /** A golden case of a policy loss. `loss` is the step's, `gradient` is that in `log_probs`. */
 export type PolicyLossCase = GoldenCase<
@@ -50,7 +50,7 @@ const DEFAULTS: Omit<PolicyLossConfig, "policy_loss"> = {
   loss_agg_mode: "token-mean",
 };
 
-function policyLoss(key: string, { options: given, fields }: SuiteOptions<PolicyLossCase>): Subject {
+function policyLoss(key: string, { options: given, fields }: TestedWith): Subject {
   const { entry, key: canonical } = entryUnder("policy_loss", key);
   const options = optionsOf("policy_loss", key, given);
   const names = [...new Set([...USUAL, ...(entry.requires ?? [])])];
@@ -158,6 +158,15 @@ const PROPERTIES: readonly Property<Subject>[] = [
   shared.declaredMetrics,
 ];
 
+/** The tests of one entry of the kind. */
+export const policyLossSuite = (key: string, options: TestedWith): Suite<Subject, PolicyLossCase> => ({
+  kind: "policy_loss",
+  key,
+  subject: () => policyLoss(key, options),
+  properties: PROPERTIES,
+  golden: checkCase,
+});
+
 /**
  * Tests a policy loss: value, gradient and metrics under masks, padding, reordering and any cut into micro-batches, and your golden cases.
  * It runs with every aggregation mode, with rollout correction and without.
@@ -169,6 +178,5 @@ const PROPERTIES: readonly Property<Subject>[] = [
  * @throws VERL_TESTING_CASES for golden cases that prove nothing; VERL_TESTING_SETUP without a test runner.
  */
 export function testPolicyLoss(key: string, options: SuiteOptions<PolicyLossCase>): void {
-  const subject = (): Subject => policyLoss(key, options);
-  defineSuite({ kind: "policy_loss", key, subject, properties: PROPERTIES, golden: checkCase }, options);
+  defineSuite(policyLossSuite(key, options), options);
 }

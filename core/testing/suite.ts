@@ -13,14 +13,18 @@ export interface TestRunner {
   readonly it: (name: string, body: () => Promise<void>) => unknown;
 }
 
-/** How a suite runs. */
-export interface SuiteOptions<Case> extends Partial<TestRunner> {
-  /** Worked examples, or the path of the file that holds them and names the key. */
-  readonly cases: GoldenCases<Case>;
+/** What an entry is tested with. */
+export interface TestedWith {
   /** Options that the tests run with. Default: the schema's defaults. */
   readonly options?: Readonly<Record<string, unknown>>;
   /** What fields of `requires` look like that verl does not have. */
   readonly fields?: Readonly<Record<string, FieldSpec>>;
+}
+
+/** How a suite runs. */
+export interface SuiteOptions<Case> extends TestedWith, Partial<TestRunner> {
+  /** Worked examples, or the path of the file that holds them and names the key. */
+  readonly cases: GoldenCases<Case>;
   /** Properties that do not hold by design, each with the reason. An exception for a property that holds fails. */
   readonly except?: Readonly<Record<string, string>>;
 }
@@ -39,36 +43,60 @@ export interface Suite<S extends EntrySubject, Case> {
 
 /** Defines the tests of one entry: its own data, the properties of its kind, its golden cases. */
 export function defineSuite<S extends EntrySubject, Case extends GoldenCase>(
-  { kind, key, subject, properties, golden }: Suite<S, Case>,
-  { cases, except = {}, ...runner }: SuiteOptions<Case>,
+  suite: Suite<S, Case>,
+  { cases, except, ...runner }: SuiteOptions<Case>,
 ): void {
+  const { kind, key, golden } = suite;
   checkCases(kind, key, cases);
-  const all: readonly Property<S>[] = [describesItself, optionsAreChecked, ...properties];
-  checkExceptions(except, all);
   const { describe, it } = runnerOf(runner);
-  const test = (name: string, property: Property<S>): void =>
-    void it(name, async () => {
-      await prepareHost();
-      const tested = subject();
-      try {
-        await property.check(tested);
-      } catch (error) {
-        throw brokenProperty(kind, key, property.name, error);
-      }
-    });
-
+  const tests = propertyTests(suite, except);
+  for (const one of typeof cases === "string" ? [] : cases) {
+    const name = `golden case "${one.name}"`;
+    tests.push(testOf(suite, name, { name, check: (tested) => golden(tested, one) }));
+  }
   describe(`${kindInfo(kind).title} "${key}"`, () => {
-    for (const property of all) {
-      const reason = except[property.name];
-      if (reason === undefined) test(property.name, property);
-      else test(`needs its exception: ${property.name} (${reason})`, failing(property));
-    }
-    for (const one of typeof cases === "string" ? [] : cases) {
-      const name = `golden case "${one.name}"`;
-      test(name, { name, check: (tested) => golden(tested, one) });
-    }
+    for (const { name, run } of tests) void it(name, run);
   });
 }
+
+/** One test, ready to run. */
+export interface PropertyTest {
+  readonly name: string;
+  /** @throws VERL_TESTING_PROPERTY */
+  readonly run: () => Promise<void>;
+}
+
+/** The tests of an entry's own data and of the properties of its kind. @throws VERL_TESTING_SETUP for exceptions that mean nothing. */
+export function propertyTests<S extends EntrySubject, Case>(
+  suite: Suite<S, Case>,
+  except: SuiteOptions<Case>["except"] = {},
+): PropertyTest[] {
+  const all: readonly Property<S>[] = [describesItself, optionsAreChecked, ...suite.properties];
+  checkExceptions(except, all);
+  return all.map((property) => {
+    const reason = except[property.name];
+    return reason === undefined
+      ? testOf(suite, property.name, property)
+      : testOf(suite, `needs its exception: ${property.name} (${reason})`, failing(property));
+  });
+}
+
+const testOf = <S extends EntrySubject, Case>(
+  { kind, key, subject }: Suite<S, Case>,
+  name: string,
+  property: Property<S>,
+): PropertyTest => ({
+  name,
+  async run() {
+    await prepareHost();
+    const tested = subject();
+    try {
+      await property.check(tested);
+    } catch (error) {
+      throw brokenProperty(kind, key, property.name, error);
+    }
+  },
+});
 
 /** The property that `property` does not hold. */
 function failing<S extends EntrySubject>(property: Property<S>): Property<S> {

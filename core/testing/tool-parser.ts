@@ -10,9 +10,10 @@ import {
 import { createRunContainer, type TokenValues } from "../registry/index.ts";
 import type { GoldenCase } from "./cases.ts";
 import type { EntrySubject } from "./entry-properties.ts";
+import { shown } from "./plain-property.ts";
 import { Violation, type Property } from "./property.ts";
 import { entryUnder, optionsOf } from "./subject.ts";
-import { defineSuite, type SuiteOptions } from "./suite.ts";
+import { defineSuite, type Suite, type SuiteOptions } from "./suite.ts";
 import { cutInPieces, garbledTexts, marksOf } from "./tool-parser-texts.ts";
 
 /** A worked example of a tool parser: an answer, how it is read (`config`), and all that is in it. */
@@ -45,6 +46,12 @@ interface ParserSubject extends EntrySubject {
   readonly texts: readonly string[];
   readonly runs: number;
 }
+
+/** Calls as many models write them, for a parser of which no example is known. */
+const USUAL_TEXTS = [
+  '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
+  '[f(a=1)] and {"name": "g", "parameters": {}}',
+];
 
 const SEED = 20_260_102;
 /** Letters of a hostile text; four times as many must not take many times as long. */
@@ -219,8 +226,28 @@ function differs(got: ParsedAnswer, want: ParsedAnswer, how: string): string | u
   return field && `${how}, ${field} is ${shown(got[field])}, not ${shown(want[field])}`;
 }
 
-const shown = (value: unknown): string =>
-  JSON.stringify(value, (_, field: unknown) => (typeof field === "bigint" ? `${field}n` : field));
+/** The tests of one entry of the kind. */
+export const toolParserSuite = (
+  key: string,
+  {
+    cases,
+    values,
+    runs = 200,
+    options: given,
+  }: Omit<ToolParserSuiteOptions, "cases"> & { readonly cases?: readonly ToolParserCase[] },
+): Suite<ParserSubject, ToolParserCase> => ({
+  kind: "tool_parser",
+  key,
+  subject: () => {
+    const { entry, key: canonical } = entryUnder("tool_parser", key);
+    const options = optionsOf("tool_parser", key, given);
+    const parser = createRunContainer(values).create("tool_parser", key, { options: given });
+    const texts = cases?.map(({ input }) => input.text) ?? USUAL_TEXTS;
+    return { kind: "tool_parser", key: canonical, entry, options, parser, texts, runs };
+  },
+  properties: PROPERTIES,
+  golden: checkGolden,
+});
 
 /**
  * Tests a tool parser: that it reads any text without a throw and in linear time, the same in pieces as whole, loses no call and runs none
@@ -233,13 +260,5 @@ const shown = (value: unknown): string =>
  * @throws VERL_TESTING_CASES for golden cases that prove nothing; VERL_TESTING_SETUP without a test runner.
  */
 export function testToolParser(key: string, options: ToolParserSuiteOptions): void {
-  const { cases, values, runs = 200 } = options;
-  const subject = (): ParserSubject => {
-    const { entry, key: canonical } = entryUnder("tool_parser", key);
-    const resolved = optionsOf("tool_parser", key, options.options);
-    const parser = createRunContainer(values).create("tool_parser", key, { options: options.options });
-    const texts = cases.map(({ input }) => input.text);
-    return { kind: "tool_parser", key: canonical, entry, options: resolved, parser, texts, runs };
-  };
-  defineSuite({ kind: "tool_parser", key, subject, properties: PROPERTIES, golden: checkGolden }, options);
+  defineSuite(toolParserSuite(key, options), options);
 }

@@ -1,0 +1,23 @@
+import type { ChatMessage, ChatTemplateOptions, Tokenizer } from "../data/index.ts";
+
+const [PAD, END] = [0, 1];
+/** Ids below stand for no letter. */
+const FIRST = 2;
+
+const text = (content: ChatMessage["content"]): string =>
+  typeof content === "string" ? content : JSON.stringify(content ?? "");
+
+/** A tokenizer of one id a letter, for entries that are tested without a model. Its template writes `role:` before and an end after each message. */
+export const letterTokenizer: Tokenizer = {
+  vocabSize: FIRST + 0x110000,
+  padTokenId: PAD,
+  eosTokenId: END,
+  chatTemplate: "{% for message in messages %}{{ message.role }}:{{ message.content }}\u0000{% endfor %}",
+  encode: (given) => Int32Array.from([...given], (letter) => (letter === "\0" ? END : letter.codePointAt(0)! + FIRST)),
+  decode: (ids, { skipSpecialTokens = false } = {}) =>
+    Array.from(ids, (id) => (id >= FIRST ? String.fromCodePoint(id - FIRST) : skipSpecialTokens ? "" : "\0")).join(""),
+  renderChat: (messages, { addGenerationPrompt }: ChatTemplateOptions = {}) =>
+    messages.map(({ role, content }) => `${role}:${text(content)}\0`).join("") +
+    (addGenerationPrompt ? "assistant:" : ""),
+  encodeChat: (messages, options) => letterTokenizer.encode(letterTokenizer.renderChat(messages, options)),
+};
