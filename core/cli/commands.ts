@@ -14,6 +14,7 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: "info", summary: "Tell all about one entry: options, paper, metrics", load: () => import("./info.ts") },
   { name: "list", summary: "List what the registries hold", load: () => import("./list.ts") },
   { name: "parser", summary: "Try a tool-call parser on an answer", load: () => import("./parser.ts") },
+  { name: "plugin", summary: "Test or document a plugin's package", load: () => import("./plugin.ts") },
   { name: "report", summary: "Build report.html of a run again", load: () => import("./report.ts") },
   { name: "schema", summary: "Print the JSON Schema of a config, for editors", load: () => import("./schema.ts") },
   {

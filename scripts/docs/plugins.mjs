@@ -1,12 +1,7 @@
-// Writes plugins/README.md from what the built-ins tell about themselves: `node scripts/docs/plugins.mjs`.
+// Writes plugins/README.md from what the built-ins tell about themselves: `node --import tsx scripts/docs/plugins.mjs`.
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-
-const cell = (text) => text.replaceAll("|", "\\|").replaceAll("\n", " ");
-const row = (...cells) => `| ${cells.map(cell).join(" | ")} |`;
-const table = (head, rows) => [row(...head), row(...head.map(() => "---")), ...rows.map((cells) => row(...cells))];
-const code = (text) => `\`${text}\``;
-const block = (lines) => (lines.length === 0 ? [] : ["", ...lines]);
+import { block, code, entryDetails, markdownTable } from "../../core/cli/entry-docs.ts";
 
 /** The page for what the built-in plugin provides, in the order of `kinds`, keys sorted. */
 export function pluginsPage(kinds, provides) {
@@ -20,7 +15,7 @@ export function pluginsPage(kinds, provides) {
       .filter((item) => item.kind === kind)
       .flatMap(({ key, entry }) => (entry.departures ?? []).map((text) => [code(kind), code(key), text])),
   );
-  return `${HEAD}\n${sections.join("\n\n")}\n\n${DEPARTURES}\n${table(["kind", "key", "what differs, and why"], departures).join("\n")}\n`;
+  return `${HEAD}\n${sections.join("\n\n")}\n\n${DEPARTURES}\n${markdownTable(["kind", "key", "what differs, and why"], departures).join("\n")}\n`;
 }
 
 function kindSection(kind, { title, selectedBy, optionsAt }, items) {
@@ -30,7 +25,7 @@ function kindSection(kind, { title, selectedBy, optionsAt }, items) {
   return [
     `## ${code(kind)}: ${title}`,
     ...block(sentence ? [`${sentence}.`] : []),
-    ...block(table(["key", "what it does", "paper"], summary)),
+    ...block(markdownTable(["key", "what it does", "paper"], summary)),
     ...items.flatMap(details),
   ].join("\n");
 }
@@ -38,29 +33,9 @@ function kindSection(kind, { title, selectedBy, optionsAt }, items) {
 const keyAndAliases = (key, { aliases = [] }) =>
   [code(key), ...(aliases.length > 0 ? [`also ${aliases.map(code).join(", ")}`] : [])].join(", ");
 
-/** What does not fit in the table, for entries that have it. */
 function details({ key, entry }) {
-  const { requires = [], optionsSchema, metrics = {} } = entry;
-  const options = optionRows(optionsSchema);
-  const reported = Object.entries(metrics).map(([name, meaning]) => [code(name), meaning]);
-  if (requires.length + options.length + reported.length === 0) return [];
-  return [
-    "",
-    `### ${code(key)}`,
-    ...block(requires.length > 0 ? [`Requires ${requires.map(code).join(", ")}.`] : []),
-    ...block(options.length > 0 ? table(["option", "default", "meaning"], options) : []),
-    ...block(reported.length > 0 ? table(["metric", "meaning"], reported) : []),
-  ];
-}
-
-/** One row an option, those of nested sections under dotted names. */
-function optionRows(schema, path = "") {
-  return Object.entries(schema?.properties ?? {}).flatMap(([name, property]) => {
-    const value = "default" in property ? code(JSON.stringify(property.default)) : "required";
-    const allowed = property.enum ? ` One of ${property.enum.map((one) => code(JSON.stringify(one))).join(", ")}.` : "";
-    const inner = optionRows(property, `${path}${name}.`);
-    return [[code(`${path}${name}`), value, `${property.description}${allowed}`], ...inner];
-  });
+  const lines = entryDetails(entry);
+  return lines.length === 0 ? [] : ["", `### ${code(key)}`, ...lines];
 }
 
 const HEAD = `# Built-ins
@@ -77,8 +52,6 @@ Formulas, defaults and metric names are verl's. Where an entry does otherwise, i
 `;
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { register } = await import("tsx/esm/api");
-  register();
   const { KINDS } = await import("../../core/index.ts");
   const { default: plugin } = await import("../../plugins/index.ts");
   await writeFile(new URL("../../plugins/README.md", import.meta.url), pluginsPage(KINDS, plugin.provides));

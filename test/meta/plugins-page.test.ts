@@ -8,7 +8,7 @@ import { pluginsPage } from "../../scripts/docs/plugins.mjs";
 
 const page = pluginsPage as (kinds: typeof KINDS, provides: readonly Provided[]) => string;
 
-it("plugins/README.md says what the built-ins say; `node scripts/docs/plugins.mjs` writes it", () => {
+it("plugins/README.md says what the built-ins say; `npm run generate` writes it", () => {
   const written = readFileSync(join(import.meta.dirname, "../../plugins/README.md"), "utf8");
   expect(written).toBe(page(KINDS, plugin.provides));
 });
