@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, readdir, rm } from "node:fs/promises";
+import { cp, readdir, readFile, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import resolve from "@rollup/plugin-node-resolve";
@@ -69,7 +69,8 @@ const assets = {
     await cp(`${charts}dist/uPlot.iife.min.js`, at("dist/report/uPlot.iife.min.js"));
     await cp(`${charts}dist/uPlot.min.css`, at("dist/report/uPlot.min.css"));
     await cp(`${charts}LICENSE`, at("dist/report/uPlot.LICENSE"));
-    await cp(at("core/registry/tsconfig.plugin.json"), at("dist/tsconfig.plugin.json"));
+    for (const file of ["ecosystem.json", "tsconfig.plugin.json"])
+      await cp(at(`core/registry/${file}`), at(`dist/${file}`));
   },
 };
 
@@ -89,6 +90,16 @@ const schemas = {
 const external = (id) =>
   !id.startsWith("\0") && !id.startsWith(".") && !id.startsWith("/") && id !== "verl" && !id.startsWith("verl/");
 
+const typescript = swc({
+  swc: {
+    jsc: {
+      parser: { syntax: "typescript", decorators: true },
+      transform: { legacyDecorator: true },
+      target: "es2022",
+    },
+  },
+});
+
 const code = {
   input: entries,
   output: {
@@ -99,22 +110,7 @@ const code = {
     chunkFileNames: "chunks/[name]-[hash].js",
   },
   external: (id) => !LAZY.includes(id) && external(id),
-  plugins: [
-    selfReference,
-    lazyPackages,
-    resolve({ extensions: [".ts", ".js", ".mjs"] }),
-    swc({
-      swc: {
-        jsc: {
-          parser: { syntax: "typescript", decorators: true },
-          transform: { legacyDecorator: true },
-          target: "es2022",
-        },
-      },
-    }),
-    assets,
-    schemas,
-  ],
+  plugins: [selfReference, lazyPackages, resolve({ extensions: [".ts", ".js", ".mjs"] }), typescript, assets, schemas],
 };
 
 /** Rooms merge their contracts into `EntryOf` by module name; in the bundle that name is the chunk's own. */
@@ -131,5 +127,41 @@ const types = {
   plugins: [selfReference, dts({ tsconfig: at("tsconfig.json") }), augmentations],
 };
 
+/** The scaffolder bundles what it uses, so the licences of that come along. */
+const licences = {
+  name: "verl-licences",
+  async generateBundle() {
+    const packages = new Set(
+      [...this.getModuleIds()].flatMap((id) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []),
+    );
+    const texts = [...packages].sort().map(async (folder) => {
+      const { name, license } = JSON.parse(await readFile(`${folder}/package.json`, "utf8"));
+      const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
+      const text = file === undefined ? "" : (await readFile(`${folder}/${file}`, "utf8")).trim();
+      return `${name} (${license})\n\n${text}`;
+    });
+    const source = `${(await Promise.all(texts)).join("\n\n---\n\n")}\n`;
+    this.emitFile({ type: "asset", fileName: "THIRD-PARTY-LICENSES.txt", source });
+  },
+  /** What projects train. */
+  async writeBundle() {
+    for (const example of ["sort-letters", "tool-calculator"])
+      await cp(at(`examples/${example}`), at(`templates/dist/examples/${example}`), {
+        recursive: true,
+        filter: (from) =>
+          /(^|[\\/])(tool-calculator|sort-letters|model|make-data\.mjs|reward\.ts|\w+\.json|(grpo|sft|tools)\.yaml)$/.test(
+            from,
+          ),
+      });
+  },
+};
+
+const scaffolder = {
+  input: "templates/src/index.ts",
+  output: { dir: "templates/dist", format: "es", chunkFileNames: "[name].js" },
+  external: (id) => id.startsWith("node:"),
+  plugins: [resolve({ extensions: [".ts", ".js", ".mjs"] }), typescript, licences],
+};
+
 /** `--configCode` leaves the type declarations out, which take most of the time. */
-export default ({ configCode }) => (configCode ? [code] : [code, types]);
+export default ({ configCode }) => (configCode ? [code, scaffolder] : [code, types, scaffolder]);
