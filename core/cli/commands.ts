@@ -16,6 +16,7 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: "parser", summary: "Try a tool-call parser on an answer", load: () => import("./parser.ts") },
   { name: "plugin", summary: "Test or document a plugin's package", load: () => import("./plugin.ts") },
   { name: "report", summary: "Build report.html of a run again", load: () => import("./report.ts") },
+  { name: "reward", summary: "Score answers again, without training", load: () => import("./reward.ts") },
   { name: "schema", summary: "Print the JSON Schema of a config, for editors", load: () => import("./schema.ts") },
   {
     name: "sft",

@@ -58,6 +58,7 @@ describe("RolloutLog", () => {
       step: 3,
       split: "train",
       uid: "u1",
+      extra_info: {},
       data_source: "sort",
       input: "ab",
       output: "ba",

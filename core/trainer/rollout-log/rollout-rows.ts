@@ -14,6 +14,8 @@ export interface RolloutRow {
   output: string;
   /** `reward_model.ground_truth`. */
   gts: unknown;
+  /** What the score function had beside these: the row's own, `num_turns` and `stop_reason`. */
+  extra_info: Record<string, unknown>;
   /** null: unscored. */
   score: number | null;
   /** What the reward reported beside the score. */
@@ -69,6 +71,11 @@ function rolloutRow(batch: DataProto, row: number, { step, split, tokenizer, par
     input: tokenizer.decode(promptIds, { skipSpecialTokens: true }),
     output: tokenizer.decode(responseIds, { skipSpecialTokens: true }),
     gts: rewardModel?.ground_truth ?? null,
+    extra_info: plain({
+      ...(column("extra_info") as object | null | undefined),
+      num_turns: column("__num_turns__"),
+      stop_reason: column("stop_reason"),
+    }),
     score: unscored ? null : short(perToken("token_level_scores").reduce((sum, score) => sum + score, 0)),
     reward: Object.fromEntries(Object.entries(parts).map(([part, values]) => [part, values[row] ?? null])),
     prompt_ids: promptIds,
@@ -78,6 +85,12 @@ function rolloutRow(batch: DataProto, row: number, { step, split, tokenizer, par
     ...Object.fromEntries(TOKEN_FIELDS.filter(has).map((field) => [field, perToken(field)])),
   };
 }
+
+/** The same in JSON, where large integers are texts. */
+const plain = (value: object): Record<string, unknown> =>
+  JSON.parse(
+    JSON.stringify(value, (_, field: unknown) => (typeof field === "bigint" ? String(field) : field)),
+  ) as Record<string, unknown>;
 
 /** Rows of whole groups (one uid), in batch order, until `limit` rows are taken; the first group is cut if it alone is larger. */
 export function pickGroups(batch: DataProto, limit: number): number[] {
