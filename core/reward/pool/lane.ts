@@ -55,6 +55,7 @@ function openThread(memoryLimitMb: number, events: LaneEvents): Lane {
     post: (message) => worker.postMessage(message),
     async kill() {
       killed = true;
+      worker.ref();
       await worker.terminate();
     },
   };
@@ -99,6 +100,7 @@ function openProcess(memoryLimitMb: number, events: LaneEvents): Lane {
       killed = true;
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill("SIGKILL");
+      child.ref();
       await exited;
     },
   };
