@@ -46,7 +46,8 @@ export class MeetingPeers implements Peers {
 
   async sum(values: Float32Array | Float64Array): Promise<void> {
     if (this.worldSize === 1) return;
-    addInOrder(values, await this.exchange(values));
+    // A copy, since the sum is written to where this rank's own share stands.
+    addInOrder(values, await this.exchange(values.slice()));
   }
 
   /** A rank has failed: exchanges under way, and those that are begun before `resume`, fail. */
@@ -79,7 +80,10 @@ export class MeetingPeers implements Peers {
   }
 }
 
-/** `target[i] = ((parts[0][i] + parts[1][i]) + parts[2][i]) …`, rounded to the array's type at each step, for start ≤ i < end. */
+/**
+ * `target[i] = ((parts[0][i] + parts[1][i]) + parts[2][i]) …`, rounded to the array's type at each step, for start ≤ i < end.
+ * @param target may be the first of the parts, and none of the others.
+ */
 export function addInOrder(
   target: Float32Array | Float64Array,
   [first, ...others]: readonly (Float32Array | Float64Array)[],

@@ -74,18 +74,12 @@ export async function startPpoGroups(
     ]);
     // It loads while the models do; what it finds wrong is told by whoever waits for it.
     reward.load().catch(() => undefined);
-    const groups = models.spawn();
-    const { actor_rollout: policy, ref: reference, critic } = groups;
+    const { actor_rollout: policy, ref: reference, critic } = models.spawn();
+    for (const group of [critic, reference, policy]) if (group) await starter.track(Promise.resolve(group));
     for (const group of [policy, reference, critic]) await group?.initModel();
-    return {
-      policy,
-      reference,
-      critic,
-      reward,
-      close: () => starter.close([reward, critic, reference, policy, models]),
-    };
+    return { policy, reference, critic, reward, close: () => starter.close() };
   } catch (error) {
-    await starter.close([]);
+    await starter.close();
     throw error;
   }
 }
