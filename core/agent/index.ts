@@ -12,6 +12,7 @@ export * from "./tool-parsing/index.ts";
 export { ToolBox, type OfferedTool } from "./tool-box.ts";
 export { ToolSession, type ToolAnswer, type ToolSessionOptions } from "./tool-session.ts";
 export * from "./tool.ts";
+export * from "./tracing/index.ts";
 export * from "./trajectory.ts";
 export { truncateText, type TruncateSide } from "./truncate-text.ts";
 export { driftError, TurnTokens, type TemplateDrift } from "./turn-tokens.ts";

@@ -5,10 +5,14 @@ import type { AgentContext, AgentLoop, AgentSample } from "./agent-loop.ts";
 import type { Failure } from "./loop-failures.ts";
 import { LoopTimes, type TimedTrajectory } from "./loop-metrics.ts";
 import type { LoopRunnerOptions, LoopRunOptions } from "./loop-runner.ts";
+import type { StepTracer } from "./tracing/rollout-tracer.ts";
+import type { Trajectory } from "./trajectory.ts";
 
 /** What to do for one row. */
 interface Task {
   sample: AgentSample;
+  /** Key of the loop. */
+  agent: string;
   loop: AgentLoop;
   seed: number;
 }
@@ -23,6 +27,7 @@ export class Attempts {
   constructor(
     private readonly options: LoopRunnerOptions,
     private readonly run: LoopRunOptions,
+    private readonly tracer?: StepTracer,
   ) {}
 
   async all(task: (index: number) => Task, count: number): Promise<(TimedTrajectory | undefined)[]> {
@@ -58,27 +63,33 @@ export class Attempts {
     return undefined;
   }
 
-  private async attempt({ sample, loop, seed }: Task, tries: number): Promise<TimedTrajectory> {
+  private async attempt({ sample, agent, loop, seed }: Task, tries: number): Promise<TimedTrajectory> {
     const { rollout, responseLength, metrics, timeout } = this.options;
     const controller = new AbortController();
     this.live.set(controller, sample);
-    const times = new LoopTimes(rollout);
+    const trace = this.tracer?.begin(sample, agent, tries);
+    const times = new LoopTimes(rollout, trace);
     const context: AgentContext = {
       rollout: times,
       sampling: { ...this.run.sampling, max_tokens: responseLength, seed: (seed + tries) >>> 0 },
       signal: controller.signal,
       metric: (name, value) => metrics?.add(name, value),
-      toolCalled: (seconds) => void times.tools.push(seconds),
+      toolCalled(seconds) {
+        times.tools.push(seconds);
+        trace?.toolCalled(seconds);
+      },
     };
     const late = deadline(controller, timeout ?? null);
     try {
-      const running = loop.run(sample, context);
+      const work = (): Promise<Trajectory> => loop.run(sample, context);
+      const running = trace === undefined ? work() : trace.run(work);
       const trajectory = await (late === undefined ? running : Promise.race([late.passed, running]));
       if (trajectory.stopReason === "abort") throw new Error("The generation was aborted.");
       return { trajectory, times };
     } catch (error) {
       // What the attempt left under way ends with it.
       controller.abort(error);
+      trace?.fail(error);
       throw error;
     } finally {
       late?.clear();

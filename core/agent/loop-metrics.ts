@@ -1,6 +1,7 @@
 import { performance } from "node:perf_hooks";
 import type { Generation, RolloutEngine } from "../engine/rollout-engine.ts";
 import type { WeightMap } from "../engine/training-engine.ts";
+import type { SampleTrace } from "./tracing/sample-trace.ts";
 import type { Trajectory } from "./trajectory.ts";
 
 /** What one answer took; an engine around the run's, whose generations are timed. */
@@ -10,7 +11,10 @@ export class LoopTimes implements RolloutEngine {
   /** Seconds of each tool call. */
   readonly tools: number[] = [];
 
-  constructor(private readonly rollout: RolloutEngine) {}
+  constructor(
+    private readonly rollout: RolloutEngine,
+    private readonly trace?: SampleTrace,
+  ) {}
 
   get toolSeconds(): number {
     return this.tools.reduce((sum, seconds) => sum + seconds, 0);
@@ -22,10 +26,18 @@ export class LoopTimes implements RolloutEngine {
 
   async generate(...request: Parameters<RolloutEngine["generate"]>): Promise<Generation> {
     const started = performance.now();
+    const end = (result: Generation | { error: unknown }): void => {
+      const seconds = (performance.now() - started) / 1000;
+      this.generation += seconds;
+      this.trace?.generated(request[0], seconds, result);
+    };
     try {
-      return await this.rollout.generate(...request);
-    } finally {
-      this.generation += (performance.now() - started) / 1000;
+      const generation = await this.rollout.generate(...request);
+      end(generation);
+      return generation;
+    } catch (error) {
+      end({ error });
+      throw error;
     }
   }
 

@@ -9,6 +9,7 @@ import { assembleTrajectories, type AssembleOptions } from "./assemble.ts";
 import { Attempts } from "./loop-attempts.ts";
 import { allFailed, byCause, dropMetrics, reportFailures } from "./loop-failures.ts";
 import { loopMetrics } from "./loop-metrics.ts";
+import type { RolloutTracer } from "./tracing/rollout-tracer.ts";
 
 export interface LoopRunnerOptions extends AssembleOptions {
   rollout: RolloutEngine;
@@ -27,6 +28,8 @@ export interface LoopRunnerOptions extends AssembleOptions {
   retryDelay?: number;
   /** Seconds that one attempt may take: `rollout.agent.sample_timeout_s`. Default: no limit. */
   timeout?: number | null;
+  /** Traces some of the answers. Default: none. */
+  tracer?: RolloutTracer;
 }
 
 export interface LoopRunOptions {
@@ -36,6 +39,8 @@ export interface LoopRunOptions {
   rng: Rng;
   validate: boolean;
   signal: AbortSignal;
+  /** The step's number, for traces. */
+  step?: number;
 }
 
 export interface LoopRunResult {
@@ -64,13 +69,17 @@ export class LoopRunner {
    */
   async run(batch: DataProto, run: LoopRunOptions): Promise<LoopRunResult> {
     const samples = samplesOf(batch, run.validate);
-    const loops = samples.map(({ row }) =>
-      this.loopOf(typeof row.agent_name === "string" ? row.agent_name : this.options.defaultLoop),
+    const agents = samples.map(({ row }) =>
+      typeof row.agent_name === "string" ? row.agent_name : this.options.defaultLoop,
     );
+    const loops = agents.map((agent) => this.loopOf(agent));
     const seeds = samples.map(() => run.rng.nextU32());
-    const attempts = new Attempts(this.options, run);
+    const about = { step: run.step ?? 0, split: run.validate ? "val" : "train" } as const;
+    const uids = samples.map(({ uid }) => uid);
+    const tracer = this.options.tracer?.step(about, uids, run.rng.stream("traces"));
+    const attempts = new Attempts(this.options, run, tracer);
     const outcomes = await attempts.all(
-      (index) => ({ sample: samples[index]!, loop: loops[index]!, seed: seeds[index]! }),
+      (index) => ({ sample: samples[index]!, agent: agents[index]!, loop: loops[index]!, seed: seeds[index]! }),
       samples.length,
     );
     const { failedGroups, retries } = attempts;

@@ -101,7 +101,6 @@ export const WITHOUT_EFFECT: Table = {
   "actor_rollout_ref.rollout.checkpoint_engine": "Weights are handed over in memory.",
   "actor_rollout_ref.rollout.update_weights_bucket_megabytes": "Weights are handed over in memory.",
   "actor_rollout_ref.rollout.layered_summon": GPU_SHARDING,
-  "actor_rollout_ref.rollout.trace": "Rollouts are written to rollouts.jsonl.",
   "actor_rollout_ref.rollout.skip_rollout": "Rollouts are always sampled.",
   "actor_rollout_ref.rollout.skip_dump_dir": "Rollouts are always sampled.",
   "actor_rollout_ref.rollout.skip_tokenizer_init": ROLLOUT_SERVER,

@@ -63,6 +63,10 @@ export const ERROR_CODES = {
     blame: "plugin",
     when: "A loss matrix or a field of an estimator has another shape than the response mask.",
   },
+  VERL_BACKEND_INSTALL: {
+    blame: "host",
+    when: "A tensor backend could not be installed: a package, a library or a compiler is missing, or a step failed.",
+  },
   VERL_BATCH_ARROW: {
     blame: "host",
     when: "Bytes are not an Arrow stream that holds a batch, or a batch holds a value that Arrow and JSON have no place for.",
@@ -320,6 +324,7 @@ export const ERROR_CODES = {
     blame: "plugin",
     when: "The conformance kit has no test runner, or is told of a field or an exception that it does not know.",
   },
+  VERL_TRACE_BACKEND: { blame: "user", when: "The backend of rollout traces needs a package that is not installed." },
   VERL_TRAIN_DIRECTORY: {
     blame: "user",
     when: "The directory of a run, `trainer.default_local_dir`, cannot be made or written to.",

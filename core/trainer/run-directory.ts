@@ -8,7 +8,7 @@ import { lockDirectory } from "./run-lock.ts";
 
 /** What a run leaves in its directory. */
 const RUN_FILE =
-  /^(global_step_\d{1,15}|latest_checkpointed_iteration\.txt|(metrics|rollouts)\.jsonl|run\.json|report\.html|huggingface|tensorboard)$/;
+  /^(global_step_\d{1,15}|latest_checkpointed_iteration\.txt|(metrics|rollouts|traces)\.jsonl|run\.json|report\.html|huggingface|tensorboard)$/;
 /** What tells that a run was there. */
 const TRACE = /^(global_step_.*|latest_.*|.*\.jsonl)$/;
 const PREVIOUS = /^previous-(\d{1,9})$/;

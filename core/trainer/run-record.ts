@@ -13,6 +13,7 @@ import { configChanges } from "./config-changes.ts";
 import { readReportData, summarise, writeReport, writeRunFacts, type RunFacts } from "./report/index.ts";
 import { JsonLinesFile } from "./rollout-log/json-lines.ts";
 import { ROLLOUTS_FILE } from "./rollout-log/rollout-log.ts";
+import { TRACES_FILE } from "./rollout-log/trace-log.ts";
 import { RunDirectory } from "./run-directory.ts";
 import type { RunConsole } from "./run-console.ts";
 import { Trackers } from "./trackers.ts";
@@ -91,10 +92,12 @@ export class RunRecord {
 
   /** Drops what was logged of steps that are done again. */
   private async goOnAfter(step: number): Promise<void> {
-    const rollouts = new JsonLinesFile(join(this.trainer.default_local_dir, ROLLOUTS_FILE));
+    const files = [ROLLOUTS_FILE, TRACES_FILE].map(
+      (name) => new JsonLinesFile(join(this.trainer.default_local_dir, name)),
+    );
     await this.directory!.write(async () => {
       await this.checkpoints.pointTo(step);
-      await rollouts.dropAfter(step);
+      for (const file of files) await file.dropAfter(step);
     });
     await this.trackers.resume(step);
   }

@@ -1,5 +1,5 @@
 import { logProb } from "./actor.ts";
-import { choice, flag, freeMap, integer, number, section, text } from "./field.ts";
+import { choice, flag, freeMap, integer, number, orNull, section, text } from "./field.ts";
 
 const multiTurn = section("Conversations of several turns with tools and interactions.", {
   enable: flag("Rows without an `agent_name` run the tool agent, where `agent.default_agent_loop` is null.", false, {
@@ -104,6 +104,26 @@ export const rollout = section("How answers are sampled.", {
         minimum: 0,
         "x-departure": "Not in verl, where one failure ends the step.",
       },
+    ),
+  }),
+  trace: section("Traces: what a few answers of each step did, generation by generation.", {
+    backend: orNull(
+      choice(
+        "`jsonl`: lines of traces.jsonl in the run's folder; `opentelemetry`: spans for the SDK that the process has set up; null: none.",
+        "jsonl",
+        ["jsonl", "opentelemetry"],
+        {
+          "x-departure": "verl's default is null. weave and mlflow take OpenTelemetry's spans.",
+          "x-aliases": { weave: "opentelemetry", mlflow: "opentelemetry" },
+        },
+      ),
+    ),
+    token2text: flag("Keep the text of prompts and answers, not their length alone.", false),
+    max_samples_per_step_per_worker: orNull(
+      integer("Prompts of a step that are traced, all their answers; null: all.", 1, {
+        minimum: 0,
+        "x-departure": "verl's default is null.",
+      }),
     ),
   }),
   engine_kwargs: freeMap("Options of the chosen rollout engine, checked by its own schema."),

@@ -19,6 +19,7 @@ import { ROW_FIELD } from "../mini-batches.ts";
 import { sumDenominators } from "../rank-sums.ts";
 import { actorRole, referenceRole, rolloutRole, type TrainingLength } from "../role-configs.ts";
 import { openPpoSite, type PpoSite, type SiteOptions } from "../run-site.ts";
+import { openTracer } from "../rollout-log/open-tracer.ts";
 import { actorShuffle } from "../shuffles.ts";
 import { MODEL_FIELDS, ModelWorker } from "./model-worker.ts";
 import type { RunWorkerOptions } from "./run-worker.ts";
@@ -64,7 +65,7 @@ export class ActorRolloutRefWorker extends ModelWorker<PpoConfig, PpoSite> {
   @register({ dispatchMode: "ONE_TO_ALL" })
   override async initModel(): Promise<void> {
     await super.initModel();
-    if (this.role !== "ref") this.sampler = createSampler(this.config, await this.site());
+    if (this.role !== "ref") this.sampler = await createSampler(this.config, await this.site());
   }
 
   /** Answers every row: the batch with verl's rollout fields, without the rows of groups that failed. */
@@ -85,6 +86,7 @@ export class ActorRolloutRefWorker extends ModelWorker<PpoConfig, PpoSite> {
       rng: own,
       validate,
       signal,
+      step,
     });
     return batch.union(new DataProto({ metaInfo: { metrics: { ...metrics, [ROWS]: batch.length } } }), "replace");
   }
@@ -175,7 +177,8 @@ export class ActorRolloutRefWorker extends ModelWorker<PpoConfig, PpoSite> {
   }
 }
 
-function createSampler(config: PpoConfig, { container, agents, tokenizer, log, metrics }: PpoSite): Sampler {
+async function createSampler(config: PpoConfig, site: PpoSite): Promise<Sampler> {
+  const { container, agents, tokenizer, log, metrics } = site;
   const { rollout: section } = config.actor_rollout_ref;
   const rollout = container.create("rollout", section.name, {
     options: section.engine_kwargs,
@@ -194,6 +197,7 @@ function createSampler(config: PpoConfig, { container, agents, tokenizer, log, m
     timeout: section.agent.sample_timeout_s,
     log,
     metrics,
+    tracer: await openTracer(config, site),
   });
   return { rollout, runner };
 }

@@ -1,0 +1,79 @@
+import { performance } from "node:perf_hooks";
+import type { Tokenizer } from "../../data/tokenizer.ts";
+import type { Generation } from "../../engine/rollout-engine.ts";
+import type { Trajectory } from "../trajectory.ts";
+import type { OpenTrace, TracedSample, TraceRecord, TraceSpan } from "./trace-record.ts";
+
+/** Notes what one attempt at an answer does, and hands it over at its end. */
+export class SampleTrace {
+  private readonly spans: TraceSpan[] = [];
+  private readonly began = performance.now();
+  private readonly started = new Date().toISOString();
+  private ended = false;
+
+  constructor(
+    private readonly sample: TracedSample,
+    private readonly open: OpenTrace,
+    /** Decodes what is read and written; undefined: only counts are kept. */
+    private readonly tokenizer: Pick<Tokenizer, "decode"> | undefined,
+    private readonly failed: (error: unknown) => void,
+  ) {}
+
+  /** Does the attempt's work. */
+  async run(work: () => Promise<Trajectory>): Promise<Trajectory> {
+    try {
+      const trajectory = await this.open.run(work);
+      this.end({ stop_reason: trajectory.stopReason, num_turns: trajectory.numTurns });
+      return trajectory;
+    } catch (error) {
+      this.fail(error);
+      throw error;
+    }
+  }
+
+  /** The attempt was given up, whatever its work still does. */
+  fail(error: unknown): void {
+    this.end({ error: messageOf(error) });
+  }
+
+  /** A generation that began `seconds` ago has ended. */
+  generated(promptIds: Int32Array, seconds: number, result: Generation | { error: unknown }): void {
+    const text = (ids: Int32Array): string | undefined => this.tokenizer?.decode(ids);
+    const prompt = { prompt_tokens: promptIds.length, prompt: text(promptIds) };
+    this.add("generate", seconds, {
+      ...prompt,
+      ...("error" in result
+        ? { error: messageOf(result.error) }
+        : {
+            response_tokens: result.ids.length,
+            stop_reason: result.stopReason,
+            weight_version: result.weightVersion,
+            response: text(result.ids),
+          }),
+    });
+  }
+
+  /** A tool call that began `seconds` ago has ended. */
+  toolCalled(seconds: number): void {
+    this.add("tool", seconds, {});
+  }
+
+  private add(name: TraceSpan["name"], seconds: number, rest: Partial<TraceSpan>): void {
+    const ms = seconds * 1000;
+    if (!this.ended) this.spans.push({ name, start: performance.now() - this.began - ms, ms, ...rest });
+  }
+
+  private end(outcome: Pick<TraceRecord, "stop_reason" | "num_turns" | "error">): void {
+    if (this.ended) return;
+    this.ended = true;
+    const { sample, started, spans } = this;
+    try {
+      this.open.end({ ...sample, started, ms: performance.now() - this.began, ...outcome, spans });
+    } catch (error) {
+      // A trace that cannot be written is no reason to lose the answer.
+      this.failed(error);
+    }
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
