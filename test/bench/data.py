@@ -1,0 +1,32 @@
+"""Reads a parquet file as data.mjs does: every value as a Python object. Prints medians in seconds as JSON."""
+
+import json
+import statistics
+import sys
+import time
+
+import pyarrow.parquet as pq
+
+FILE, RUNS = sys.argv[1], int(sys.argv[2])
+
+
+def median(work):
+    times = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+results = {
+    "pyarrow, as Arrow arrays": median(lambda: pq.read_table(FILE)),
+    "pyarrow, as Python objects": median(lambda: pq.read_table(FILE).to_pylist()),
+}
+try:
+    from datasets import Dataset
+except ImportError:
+    pass
+else:
+    results["datasets, as Python objects"] = median(lambda: list(Dataset(pq.read_table(FILE))))
+print(json.dumps(results))
