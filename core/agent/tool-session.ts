@@ -47,7 +47,9 @@ export class ToolSession {
   }
 
   /** Runs the calls of one turn, and gives their answers in order. */
-  run(calls: readonly ToolCall[]): Promise<ToolAnswer[]> {
+  async run(calls: readonly ToolCall[]): Promise<ToolAnswer[]> {
+    const [only] = calls;
+    if (only !== undefined && calls.length === 1) return [await this.call(only)];
     return mapConcurrent(calls, this.options.maxParallel, (call) => this.call(call), this.ctx.signal);
   }
 

@@ -7,6 +7,10 @@ const BARE: ChatMessage = { role: "assistant", content: "." };
 
 /** Conversations whose shape is remembered; those of one template are few. */
 const REMEMBERED = 256;
+/** Turns whose tokens are remembered: the answers to one prompt often make the same calls, and rendering is what a turn costs most. */
+const REMEMBERED_TURNS = 4096;
+/** Characters of such a turn, at most. */
+const SHORT = 2000;
 
 /** A conversation up to an answer. */
 interface Answered {
@@ -34,6 +38,8 @@ export interface TemplateDrift {
 export class TurnTokens {
   /** Conversations up to an answer, by the answer's shape and its last token. */
   private readonly answered = new Map<string, Answered>();
+  /** Tokens of turns, by all that they are made of; the turn that was made longest ago goes first. */
+  private readonly turns = new Map<string, Int32Array>();
 
   constructor(
     private readonly tokenizer: Tokenizer,
@@ -45,10 +51,24 @@ export class TurnTokens {
    * answer by more than that token (an end tag that the model was cut before, a newline), this comes first.
    * @param answer the answer's message; its calls count, its text does not
    * @param last the last token that was sampled
+   * @returns tokens that others share: they must not be changed
    * @throws VerlError VERL_AGENT_TEMPLATE_DRIFT when the template changes what stands before the new messages
    */
   after(answer: ChatMessage, last: number, messages: readonly ChatMessage[]): Int32Array {
     const stand = standIn(answer);
+    const key = JSON.stringify([last, stand.tool_calls ?? null, messages]);
+    const known = this.turns.get(key);
+    if (known !== undefined) return known;
+    const ids = this.make(stand, last, messages);
+    if (key.length <= SHORT) {
+      this.turns.set(key, ids);
+      const [oldest] = this.turns.keys();
+      if (this.turns.size > REMEMBERED_TURNS) this.turns.delete(oldest!);
+    }
+    return ids;
+  }
+
+  private make(stand: ChatMessage, last: number, messages: readonly ChatMessage[]): Int32Array {
     const { text, closing } = this.shapeOf(stand, last);
     const whole = this.render([ANY, stand, ...messages]);
     const drift = this.compare(text, whole);

@@ -29,7 +29,10 @@ interface FunctionValue {
 
 /** What is used of the package, whose own declarations do not resolve under Node's rules for ES modules. */
 const { Environment, Interpreter, Template } = jinja as unknown as {
-  Environment: new () => { set(name: string, value: unknown): void };
+  Environment: new (parent?: object) => {
+    set(name: string, value: unknown): Value;
+    setVariable(name: string, value: Value): void;
+  };
   Interpreter: new (environment: object) => {
     run(program: object): Value;
     evaluate(statement: object | undefined, environment: object): Value;
@@ -43,17 +46,32 @@ const { Environment, Interpreter, Template } = jinja as unknown as {
  */
 export class BoundedTemplate {
   private readonly template: { parsed: object };
+  /** Lasting values as the package has them. */
+  private readonly converted = new WeakMap<object, Value>();
 
   /** @throws what the package's parser throws. */
   constructor(source: string) {
     this.template = new Template(source);
   }
 
-  /** @throws TemplateLimitError, or the template's own error. */
-  render(variables: Readonly<Record<string, unknown>>): string {
-    const environment = new Environment();
-    for (const [name, value] of Object.entries({ ...GLOBALS, ...variables })) environment.set(name, value);
+  /**
+   * @param lasting further variables, whose values are the same objects in many calls: they are converted once, and must not change
+   * @throws TemplateLimitError, or the template's own error.
+   */
+  render(variables: Readonly<Record<string, unknown>>, lasting: Readonly<Record<string, object>> = {}): string {
+    const environment = new Environment(globals());
+    for (const [name, value] of Object.entries(variables)) environment.set(name, value);
+    for (const [name, value] of Object.entries(lasting)) environment.setVariable(name, this.convert(value));
     return new BoundedInterpreter(environment).run(this.template.parsed).value as string;
+  }
+
+  private convert(value: object): Value {
+    let converted = this.converted.get(value);
+    if (converted === undefined) {
+      converted = new Environment().set("value", value);
+      this.converted.set(value, converted);
+    }
+    return converted;
   }
 }
 
@@ -99,6 +117,16 @@ const GLOBALS: Readonly<Record<string, unknown>> = {
   range,
   strftime_now: (format: string) => STRFTIME.render({ format }),
 };
+
+let shared: object | undefined;
+
+/** Where templates find `GLOBALS`; what they set lies in environments of their own. */
+function globals(): object {
+  if (shared !== undefined) return shared;
+  const environment = new Environment();
+  for (const [name, value] of Object.entries(GLOBALS)) environment.set(name, value);
+  return (shared = environment);
+}
 
 const STRFTIME = new Template("{{ strftime_now(format) }}");
 

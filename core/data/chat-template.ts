@@ -5,6 +5,8 @@ import type { ChatMessage, ChatTemplateOptions } from "./tokenizer.ts";
 /** A chat template in Jinja, as Hugging Face model folders carry it. */
 export class ChatTemplate {
   private readonly template: BoundedTemplate;
+  /** Tools are the same for many conversations. */
+  private readonly tools = new WeakMap<object, object>();
 
   /**
    * @param variables further names that the template sees: `bos_token`, `eos_token`, …
@@ -32,13 +34,17 @@ export class ChatTemplate {
     { addGenerationPrompt = false, tools, ...variables }: ChatTemplateOptions = {},
   ): string {
     try {
-      return this.template.render({
-        ...this.variables,
-        ...variables,
-        messages: toTemplateValue(messages),
-        tools: tools === undefined || tools.length === 0 ? null : toTemplateValue(tools),
-        add_generation_prompt: addGenerationPrompt,
-      });
+      const offered = tools === undefined || tools.length === 0 ? undefined : this.toolValues(tools);
+      return this.template.render(
+        {
+          ...this.variables,
+          ...variables,
+          messages: toTemplateValue(messages),
+          ...(offered === undefined ? { tools: null } : {}),
+          add_generation_prompt: addGenerationPrompt,
+        },
+        offered === undefined ? {} : { tools: offered },
+      );
     } catch (cause) {
       if (cause instanceof TemplateLimitError) {
         throw new VerlError("VERL_DATA_CHAT_TEMPLATE", `The chat template does too much: ${cause.message}.`, {
@@ -58,6 +64,15 @@ export class ChatTemplate {
         },
       );
     }
+  }
+
+  private toolValues(tools: readonly Record<string, unknown>[]): object {
+    let values = this.tools.get(tools);
+    if (values === undefined) {
+      values = toTemplateValue(tools) as object;
+      this.tools.set(tools, values);
+    }
+    return values;
   }
 }
 
