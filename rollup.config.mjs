@@ -16,6 +16,8 @@ const entries = {
   bin: "core/cli/bin.ts",
   "score-host": "core/reward/pool/score-host.ts",
   "thread-rank": "core/controller/thread/thread-rank.ts",
+  "ray-rank": "core/controller/ray/ray-rank.ts",
+  "ray-beat": "core/controller/ray/ray-beat.ts",
 };
 
 /** The built-ins import the SDK by its name, as any plugin does; inside one build that name is the core's entry. */
@@ -64,6 +66,7 @@ const assets = {
   name: "verl-assets",
   async writeBundle() {
     await cp(at("core/config/ppo_trainer.yaml"), at("dist/ppo_trainer.yaml"));
+    await cp(at("core/controller/ray/driver.py"), at("dist/driver.py"));
     await cp(at("core/trainer/report/assets"), at("dist/report"), { recursive: true });
     const charts = fileURLToPath(new URL(".", import.meta.resolve("uplot/package.json")));
     await cp(`${charts}dist/uPlot.iife.min.js`, at("dist/report/uPlot.iife.min.js"));

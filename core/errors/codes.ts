@@ -134,6 +134,10 @@ export const ERROR_CODES = {
     blame: "user",
     when: "A config value has the wrong type, lies outside of its range, or contradicts another value.",
   },
+  VERL_CONTROLLER_LISTEN: {
+    blame: "user",
+    when: "The controller cannot listen on the address that its ranks are to reach it at.",
+  },
   VERL_CONTROLLER_POOL: {
     blame: "user",
     when: "A resource pool was asked for places that it cannot have, or that its transport does not have in time.",
@@ -250,6 +254,10 @@ export const ERROR_CODES = {
   VERL_PLUGIN_OWN_COPY: {
     blame: "plugin",
     when: "A plugin would load another copy of tfjs or tsyringe than this package does.",
+  },
+  VERL_RAY_CLUSTER: {
+    blame: "user",
+    when: "A Ray cluster is not named rightly, cannot be reached, or does not run what it is given; or it was lost.",
   },
   VERL_REGISTRY_FROZEN: { blame: "plugin", when: "An entry was registered while a run was under way." },
   VERL_REGISTRY_KEY_INVALID: {

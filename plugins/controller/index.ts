@@ -1,4 +1,4 @@
-import { InlineTransport, provide, ThreadTransport } from "verl";
+import { InlineTransport, provide, RayTransport, ThreadTransport } from "verl";
 import { allToAll } from "./all-to-all.ts";
 import { dpComputeMetric } from "./dp-compute-metric.ts";
 import { directRolloutMethod } from "./direct-rollout-method.ts";
@@ -31,5 +31,10 @@ export const transports = [
     description:
       "Runs every rank in a thread of the trainer's process: batches are moved between threads, gradients are added up in shared memory.",
     create: ThreadTransport,
+  }),
+  provide("transport", "ray", {
+    description:
+      "Runs every rank in a process on the machines of an existing Ray cluster: placement groups reserve the places, batches go over one connection a rank.",
+    create: RayTransport,
   }),
 ];

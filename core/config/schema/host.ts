@@ -17,7 +17,7 @@ export const host = {
   }),
   controller: section("How the trainer calls its workers.", {
     transport: text(
-      "Key of the `transport` registry. `inline`: all ranks in the trainer's own thread; `thread`: each in a thread of its own.",
+      "Key of the `transport` registry. `inline`: all ranks in the trainer's own thread; `thread`: each in a thread of its own; `ray`: each in a process on a Ray cluster.",
       "inline",
       { "x-departure": "Not in verl, where it is always Ray." },
     ),
@@ -30,5 +30,27 @@ export const host = {
       300,
       { exclusiveMinimum: 0, "x-departure": "Not in verl." },
     ),
+    ray: section("The cluster of the transport `ray`.", {
+      address: text(
+        "The cluster's `host:port` as `ray start` prints it, for a run on one of its machines, or the URL of its job API (`http://host:8265`); null: `RAY_ADDRESS`.",
+        null,
+        { "x-departure": "Not in verl, whose program is itself started in the cluster." },
+      ),
+      host: text("Address of this machine that the cluster reaches; null: the one on the way to the cluster.", null, {
+        "x-departure": "Not in verl.",
+      }),
+      port: number("Port of this machine that the ranks connect to; 0: any.", 0, {
+        minimum: 0,
+        maximum: 65535,
+        "x-departure": "Not in verl.",
+      }),
+      python: text("Command of the Python that has `ray`, on the machine that the driver runs on.", "python3", {
+        "x-departure": "Not in verl.",
+      }),
+      tls_cert: text("PEM file of a certificate, for TLS between ranks and controller; null: no TLS.", null, {
+        "x-departure": "Not in verl.",
+      }),
+      tls_key: text("PEM file of the certificate's private key.", null, { "x-departure": "Not in verl." }),
+    }),
   }),
 };

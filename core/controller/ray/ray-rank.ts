@@ -1,0 +1,53 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Worker as Thread } from "node:worker_threads";
+import { dial, type Link } from "../channel/dial.ts";
+import { serveRank } from "../serve-rank.ts";
+import type { BeatData } from "./ray-beat.ts";
+
+/*
+ * Entry of a rank's process in a cluster. The first line of its standard input says where the controller is; when its standard input
+ * ends, whoever started it is gone.
+ */
+
+/** What the controller says on the first line. */
+export interface RankLine {
+  readonly link: Link;
+  readonly beat: Link;
+  readonly silentS: number;
+}
+
+function firstLine(): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    process.stdin.setEncoding("utf8").on("data", (part: string) => {
+      text += part;
+      const end = text.indexOf("\n");
+      if (end >= 0) resolve(text.slice(0, end));
+    });
+    process.stdin.on("end", () => {
+      reject(new Error("the standard input ended before it said where the controller is"));
+      process.exit(1);
+    });
+  });
+}
+
+const { link, beat, silentS } = JSON.parse(await firstLine()) as RankLine;
+const channel = await dial(link);
+const beatData: BeatData = { link: beat, silentS };
+const thread = new Thread(beatEntry(), { name: "beat", workerData: beatData });
+thread.unref();
+// The rank does not go on without the thread that answers for it.
+thread.on("error", (error) => {
+  console.error(error);
+  process.exit(1);
+});
+await serveRank(channel);
+await channel.ended;
+// What the worker left open must not keep the process.
+process.exit();
+
+function beatEntry(): URL {
+  const built = new URL("./ray-beat.js", import.meta.url);
+  return existsSync(fileURLToPath(built)) ? built : new URL("./ray-beat.ts", import.meta.url);
+}
