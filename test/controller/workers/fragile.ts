@@ -1,0 +1,67 @@
+import { register } from "../../../core/controller/register.ts";
+import { Worker, type WorkerContext } from "../../../core/controller/worker.ts";
+
+/** A worker that comes to harm in every way that a thread can. */
+export class Fragile extends Worker {
+  static override readonly module = import.meta.url;
+
+  constructor(context: WorkerContext, breaksAt = -1) {
+    super(context);
+    if (this.rank === breaksAt) throw new RangeError(`rank ${this.rank} has no weights`);
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  fine(): Promise<number> {
+    return Promise.resolve(this.rank);
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async throwOn(rank: number): Promise<void> {
+    await this.peers.exchange("before");
+    if (this.rank === rank) throw new RangeError("no such layer");
+    await this.peers.exchange("after");
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async exitOn(rank: number): Promise<void> {
+    if (this.rank === rank) process.exit(3);
+    await this.peers.exchange("never");
+  }
+
+  /** Holds the event loop. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  block(seconds: number): Promise<void> {
+    if (this.rank === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, seconds * 1000);
+    return Promise.resolve();
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  stray(): Promise<void> {
+    if (this.rank === 0)
+      setTimeout(() => {
+        throw new Error("a timer's error");
+      }, 0);
+    return new Promise(() => undefined);
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL", blocking: false })
+  untilAborted(signal: AbortSignal): Promise<void> {
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+  }
+
+  /** The sum over the ranks of what each one makes, twice; each rank gives back what it got. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async sums(length: number): Promise<Float32Array> {
+    const values = Float32Array.from({ length }, (_, at) => Math.fround(Math.sin(at + 1) * (this.rank + 1)));
+    await this.peers.sum(values);
+    await this.peers.sum(values);
+    return values;
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  tell(): Promise<void> {
+    this.logger.warn(`rank ${this.rank} speaks`);
+    this.metrics.add("told", this.rank);
+    return Promise.resolve();
+  }
+}
