@@ -1,6 +1,6 @@
 /**
- * Projects: `unit` (sources, no build needed), `webgpu` (sources, on a GPU or a software Vulkan), `e2e` (the built command line), `dist` (the
- * packed package).
+ * Projects: `unit` (sources, no build needed), `webgpu` (sources, on a GPU or a software Vulkan), `tensorflow` (suites of losses and engine, on
+ * TensorFlow), `e2e` (the built command line), `dist` (the packed package).
  */
 const common = {
   testEnvironment: "node",
@@ -36,8 +36,20 @@ const project = (name, testMatch, testPathIgnorePatterns = []) => ({
 
 export default {
   projects: [
-    project("unit", ["test/**/*.test.ts"], ["<rootDir>/test/(e2e|dist|bench)/", "/webgpu[^/]*$"]),
+    project(
+      "unit",
+      ["test/**/*.test.ts"],
+      ["<rootDir>/test/(e2e|dist|bench)/", "/webgpu[^/]*$", "/tensor-backend/tensorflow/"],
+    ),
     project("webgpu", ["test/**/webgpu*.test.ts"]),
+    {
+      ...project("tensorflow", [
+        "test/testing/built-ins.test.ts",
+        "test/engine/*.test.ts",
+        "test/tensor-backend/tensorflow/*.test.ts",
+      ]),
+      setupFilesAfterEnv: ["<rootDir>/test/tensor-backend/tensorflow/setup.ts"],
+    },
     project("e2e", ["test/e2e/**/*.test.ts"]),
     project("dist", ["test/dist/**/*.test.ts"]),
   ],

@@ -9,6 +9,7 @@ export interface CommandRow {
 
 /** Every subcommand, sorted by name: one line a command, one file a command, imported when it is called. */
 export const COMMANDS: readonly CommandRow[] = [
+  { name: "backend", summary: "Show and install tensor backends", load: () => import("./backend.ts") },
   { name: "config", summary: "Print, explain or check a config", load: () => import("./config.ts") },
   { name: "data", summary: "Check a dataset file, or write one in verl's columns", load: () => import("./data.ts") },
   { name: "info", summary: "Tell all about one entry: options, paper, metrics", load: () => import("./info.ts") },

@@ -2,7 +2,7 @@ export { CACHE_ROW_WRITE, cacheRowWrite } from "./backend-cache-row-write.ts";
 export { activateBackend, type BackendWish, type ChosenBackend } from "./backend.ts";
 export { createRng, type Rng } from "./rng.ts";
 export { readSafetensors, safetensorsChunks, type SafetensorsFile, type StoredArray } from "./safetensors.ts";
-export type { BackendOptions, TensorBackend } from "./tensor-backend.ts";
+export type { BackendInstall, BackendOptions, TensorBackend } from "./tensor-backend.ts";
 export { callKernel, ensureGradient, hasKernel } from "./kernel/call.ts";
 export {
   composedLinearLogProbEntropy,

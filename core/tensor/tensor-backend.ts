@@ -9,6 +9,19 @@ export interface BackendOptions {
   adapter?: string;
 }
 
+/** An installation that someone asked for: `verl backend install`. */
+export interface BackendInstall {
+  /** Folder of the project that the backend's packages go to; it has a package.json. */
+  readonly project: string;
+  /** Where a library comes from; the backend knows the choices. Absent: the backend's own choice. */
+  readonly from?: string;
+  /** For CUDA. */
+  readonly cuda: boolean;
+  /** Tells of the next thing that takes a while. */
+  readonly log: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
 /** A tfjs backend: how it is set up, and whether it can be here. */
 export interface TensorBackend extends EntryMeta {
   /** Name under which tfjs knows it. */
@@ -17,6 +30,8 @@ export interface TensorBackend extends EntryMeta {
   unavailable(options?: BackendOptions): Promise<string | undefined>;
   /** Registers and selects it; idempotent. */
   activate(options: BackendOptions): Promise<void>;
+  /** Brings what `npm install` alone does not, and checks it; absent where that is nothing. @returns what was installed, in a sentence. */
+  install?(request: BackendInstall): Promise<string>;
 }
 
 declare module "../registry/entry.ts" {

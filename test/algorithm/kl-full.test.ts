@@ -15,7 +15,7 @@ describe("full", () => {
   it("is the divergence that k1 estimates: its mean over the policy's own tokens", () => {
     const [p, q] = [log([0.7, 0.2, 0.1]), log([0.2, 0.3, 0.5])];
     const k1 = resolveKlPenalty("k1");
-    const estimates = k1.compute(tf.tensor2d([p]), tf.tensor2d([q])).dataSync();
+    const estimates = k1.compute(tf.tensor2d([p]), tf.tensor2d([q])).dataSync() as Float32Array;
     const mean = estimates.reduce((sum, estimate, token) => sum + Math.exp(p[token]!) * estimate, 0);
     const exact = resolveKlPenalty("full").compute(tf.tensor3d([[p]]), tf.tensor3d([[q]]));
     expect(exact.shape).toEqual([1, 1]);

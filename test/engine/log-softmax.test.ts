@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import * as tf from "@tensorflow/tfjs";
 import type { TokenLoss } from "verl";
-import { EmbeddedEngine } from "../../plugins/engine/embedded/embedded-engine.ts";
+import type { EmbeddedEngine } from "../../plugins/engine/embedded/embedded-engine.ts";
 import { logSoftmax } from "../../plugins/engine/embedded/log-softmax.ts";
 import { TINY, batchOf, tinyEngine } from "./support/tiny-model.ts";
 
@@ -66,7 +66,7 @@ describe("the distribution over the vocabulary", () => {
   });
 
   it("refuses what does not fit", () => {
-    const [hidden, head] = [tf.zeros([2 ** 15, 1]) as tf.Tensor2D, tf.zeros([2 ** 14, 1]) as tf.Tensor2D];
+    const [hidden, head] = [tf.zeros<tf.Rank.R2>([2 ** 15, 1]), tf.zeros<tf.Rank.R2>([2 ** 14, 1])];
     expect(() => logSoftmax(hidden, head, 1)).toThrow(expect.objectContaining({ code: "VERL_ENGINE_BATCH" }));
   });
 });
