@@ -80,10 +80,11 @@ export class ChannelServer {
       arrive(channel);
     } catch (error) {
       this.refused += 1;
-      const from = channel.peer;
       channel.close("was refused", true);
       if (this.refused <= MAX_TOLD) {
-        this.log.warn(`Refused a connection from ${from}: ${error instanceof Error ? error.message : String(error)}.`);
+        this.log.warn(
+          `Refused a connection from ${channel.peer}: ${error instanceof Error ? error.message : String(error)}.`,
+        );
       }
     } finally {
       this.strangers.delete(socket);

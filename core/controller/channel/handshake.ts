@@ -60,7 +60,9 @@ export async function receive(channel: TcpChannel, secretOf: (id: string) => str
   const secret = secretOf(id) ?? randomHex(32);
   const nonces = [nonce, randomHex(16)];
   say(channel, { type: "challenge", nonce: nonces[1]!, proof: proofOf(secret, "server", id, nonces) });
-  const answer = await read();
+  const answer = await read().catch(() => {
+    throw new Error("it hung up, since it has another secret or looks for another controller");
+  });
   if (!sameProof(answer["proof"], proofOf(secret, "dialer", id, nonces)))
     throw new Error("it does not know the secret");
   if (secretOf(id) !== secret) throw new Error("it is connected already");

@@ -11,6 +11,8 @@ export type Explain = (reason: string) => Promise<string>;
 
 /** A channel over one TCP or TLS connection. */
 export class TcpChannel implements RankChannel {
+  /** Address of the other end. */
+  readonly peer: string;
   private readonly reader = new FrameReader();
   private readonly kept: ChannelMessage[] = [];
   private messageListener: ((message: ChannelMessage) => void) | undefined;
@@ -29,6 +31,7 @@ export class TcpChannel implements RankChannel {
     private readonly socket: Socket,
     readsItself = false,
   ) {
+    this.peer = socket.remoteAddress ?? "an address unknown";
     socket.setNoDelay(true);
     if (!readsItself) socket.on("data", (bytes: Buffer) => this.receive(bytes));
     this.ended = new Promise((resolve) => socket.once("close", () => resolve()));
@@ -36,11 +39,6 @@ export class TcpChannel implements RankChannel {
     socket.on("error", ({ message }) => (fault = ` (${message})`));
     socket.on("end", () => this.brokeOff(fault));
     socket.on("close", () => this.brokeOff(fault));
-  }
-
-  /** Address of the other end. */
-  get peer(): string {
-    return this.socket.remoteAddress ?? "an address unknown";
   }
 
   /** Bytes that came in; they stay the caller's. */
