@@ -148,6 +148,7 @@ export class PpoTrainer {
 
   private addStepMetrics(batch: DataProto, metrics: StepMetrics): void {
     metrics.addAll(computeDataMetrics(batch));
+    metrics.addAll(this.run.train.stats);
     const sum = (lengths: Int32Array): number => lengths.reduce((total, length) => total + length, 0);
     const tokens = { all: sum(totalLengths(batch)), response: sum(responseLengths(batch)) };
     const seconds = metrics.timings();

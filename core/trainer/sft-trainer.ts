@@ -123,6 +123,7 @@ export class SftTrainer {
     const tokens = attention.reduce((sum, flag) => sum + flag, 0);
     metrics.add("train/global_tokens", trainedTokens(batch));
     metrics.add("training/epoch", epoch);
+    metrics.addAll(train.stats);
     metrics.addAll(computeThroughputMetrics(tokens, metrics.timings()["step"]!, workers.worldSize));
   }
 

@@ -143,6 +143,8 @@ export class RlhfDataset implements Dataset {
     setLengths(prompts, measureHere(this.tokenizer, prompts, this.measuring(prompts)));
     const kept = prompts.filter(({ length }) => length <= this.data.max_prompt_length);
     this.prompts.push(...kept);
+    this.counters["data/overlong_dropped"] =
+      (this.counters["data/overlong_dropped"] ?? 0) + prompts.length - kept.length;
     this.counters["data/rows"] = this.prompts.length;
     return kept.length;
   }

@@ -19,7 +19,7 @@ import { writeByteBpe } from "./support/byte-bpe.mjs";
 const ROWS = 200_000;
 const RUNS = 5;
 /** Prompts beyond this are dropped: about a tenth of them. */
-const LIMIT = 130;
+const LIMIT = 110;
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "../..");
@@ -32,7 +32,7 @@ function makeRows() {
     "the policy learns to sort its answers by reward and reads each token once before a batch is drawn".split(" ");
   const sentence = (count) => Array.from({ length: count }, () => words[rng.below(words.length)]).join(" ");
   return Array.from({ length: ROWS }, (_, index) => {
-    const question = `${index}: ${sentence(20 + rng.below(100))}?`;
+    const question = `${index}: ${sentence(15 + rng.below(60))}?`;
     return {
       data_source: "openai/gsm8k",
       prompt: [
