@@ -28,7 +28,7 @@ export const POOL_OPTIONS: Properties = {
   },
   memory_limit_mb: {
     type: "integer",
-    minimum: 32,
+    minimum: 64,
     default: 1024,
     description:
       "Memory in MiB that a score function may take: the heap of a thread; of a process also buffers outside of the heap.",

@@ -140,7 +140,11 @@ export class ScorePool {
         if (signal.aborted) return abort();
         signal.addEventListener("abort", abort, { once: true });
       }
-      lane.post(message);
+      try {
+        lane.post(message);
+      } catch (error) {
+        listener({ kind: "error", detail: `the sample cannot be handed on: ${(error as Error).message}` });
+      }
     });
   }
 
