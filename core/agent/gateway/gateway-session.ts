@@ -17,6 +17,8 @@ export interface SessionOptions {
   choosesSampling: boolean;
   /** Tokens of the longest first prompt. Default: no limit but the engine's. */
   promptLength?: number;
+  /** Tokens that the model can read and write in all. Default: no limit but the engine's. */
+  contextLength?: number;
   /** Requests in all. Default: 10,000. */
   maxRequests?: number;
   /** Requests under way at once. Default: 256. */
@@ -241,7 +243,10 @@ export class GatewaySession {
     };
     if (promptLength === 0) throw new ApiError(400, "The prompt has no token.", "invalid_value", "messages");
     if (promptLength > longest) throw refuse(`The prompt has ${promptLength} tokens; a prompt may have ${longest}.`);
-    const room = response - (length - promptLength);
+    const { contextLength = Infinity } = this.options;
+    if (length >= contextLength)
+      throw refuse(`The prompt has ${length} tokens; the model has room for ${contextLength}.`);
+    const room = Math.min(response - (length - promptLength), contextLength - length);
     if (room >= 1) return room;
     throw refuse(
       `The conversation has ${length - promptLength} tokens after its first prompt; ${response} are allowed, the answer included.`,

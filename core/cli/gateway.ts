@@ -1,0 +1,160 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { InvalidArgumentError } from "commander";
+import { Gateway, trajectoriesOf, type Exchange, type Trajectory } from "../agent/index.ts";
+import { loadTokenizer, type Tokenizer } from "../data/index.ts";
+import type { RoleConfig, RolloutEngine } from "../engine/index.ts";
+import { VerlError } from "../errors/index.ts";
+import { createRunContainer, ROLE_CONFIG, TOKENIZER } from "../registry/index.ts";
+import { activateBackend } from "../tensor/index.ts";
+import { JsonLinesFile } from "../trainer/rollout-log/index.ts";
+import type { CliCommand, CliContext } from "./command.ts";
+import { addRegistryOptions, loadForOptions, type RegistryOptions } from "./registry-options.ts";
+
+interface Options extends RegistryOptions {
+  out: string;
+  port: number;
+  format: string;
+  temperature: number;
+  maxTokens?: number;
+  seed: number;
+  idle: number;
+}
+
+/** How often idle conversations are looked for, in ms. */
+const SWEEP_MS = 5000;
+
+export const command: CliCommand = {
+  configure(self, ctx) {
+    addRegistryOptions(self.argument("<model>", "model folder in the Hugging Face layout, with weights"))
+      .option("--out <file>", "what is captured, as JSON Lines", "trajectories.jsonl")
+      .option("--port <n>", "port on 127.0.0.1; 0: any that is free", wholeNumber(0, 65_535), 0)
+      .option("--format <key>", "tool-call format, as `verl list tool_parser` shows them", "auto")
+      .option("--temperature <t>", "of requests that name none", positive, 1)
+      .option("--max-tokens <n>", "tokens of a conversation after its first prompt", wholeNumber(1, 2 ** 31 - 1))
+      .option("--seed <n>", "seed of requests that name none", wholeNumber(0, 2 ** 32 - 1), 0)
+      .option("--idle <seconds>", "a conversation this long without a request is written and forgotten", positive, 600)
+      .addHelpText(
+        "after",
+        `
+Serves /v1/chat/completions, /v1/completions and /v1/models to whoever has the key, which is another one each time. Set OPENAI_BASE_URL and
+OPENAI_API_KEY to what is printed, and an agent that uses OpenAI's client needs no change. Ctrl-C writes what is left, and ends.
+A line of the file is one conversation in tokens: prompt_ids, response_ids, mask (1: sampled), rollout_log_probs and weight_version.
+Answers that several branches of a conversation share are masked in all but the first.
+
+Example:
+  verl gateway runs/grpo/huggingface --out captured.jsonl`,
+      )
+      .action(async (model: string, options: Options) => {
+        await loadForOptions(options, ctx);
+        const folder = resolve(ctx.cwd, model);
+        const out = new JsonLinesFile(resolve(ctx.cwd, options.out));
+        const work = (): Promise<number> => serve(folder, out, options, ctx);
+        const written = await ctx.run(work, () => `What was written until now is in ${out.path}.`);
+        if (options.json) ctx.print(JSON.stringify({ trajectories: written, out: out.path }));
+        else ctx.print(`Wrote ${written} trajectories to ${out.path}.`);
+      });
+  },
+};
+
+/** Serves until it is asked to stop. @returns the number of trajectories written */
+async function serve(folder: string, out: JsonLinesFile, options: Options, ctx: CliContext): Promise<number> {
+  const tokenizer = await loadTokenizer(folder);
+  const contextLength = await contextLengthOf(folder);
+  const container = createRunContainer({ [TOKENIZER]: tokenizer });
+  const parser = container.create("tool_parser", options.format);
+  ctx.logger.info((await activateBackend(null)).note);
+  const role: RoleConfig = { role: "rollout", model: { path: folder } };
+  const rollout = container.create("rollout", "embedded", { values: { [ROLE_CONFIG]: role } });
+  const gateway = new Gateway({ tokenizer, parser: () => parser, model: "policy", port: options.port });
+  let written = 0;
+  const write = (exchanges: readonly Exchange[]): void => {
+    const rows = trajectoriesOf(exchanges).map((trajectory) => rowOf(trajectory, tokenizer));
+    out.append(rows);
+    written += rows.length;
+  };
+  try {
+    await tryOut(rollout, tokenizer);
+    const { session, baseURL, apiKey } = await gateway.open({
+      rollout,
+      sampling: {
+        temperature: options.temperature,
+        top_k: -1,
+        top_p: 1,
+        max_tokens: options.maxTokens ?? contextLength,
+        stop_token_ids: [],
+        seed: options.seed,
+      },
+      choosesSampling: true,
+      contextLength,
+      maxRequests: Infinity,
+    });
+    const sweep = setInterval(() => write(session.takeIdle(Date.now() - options.idle * 1000)), SWEEP_MS);
+    try {
+      if (options.json) ctx.print(JSON.stringify({ baseURL, apiKey, model: "policy", out: out.path }));
+      else ctx.print(`OPENAI_BASE_URL=${baseURL}\nOPENAI_API_KEY=${apiKey}`);
+      ctx.logger.info(`Serving ${folder}. Ctrl-C writes what is left to ${out.path}, and ends.`);
+      if (!ctx.signal.aborted) await once(ctx.signal, "abort");
+    } finally {
+      clearInterval(sweep);
+      await gateway.close(session);
+      write(session.exchanges);
+    }
+    return written;
+  } finally {
+    rollout.dispose();
+  }
+}
+
+/** Reads the weights, so that a folder without any is told before the first request. */
+async function tryOut(rollout: RolloutEngine, { eosTokenId }: Tokenizer): Promise<void> {
+  const sampling = { temperature: 0, top_k: -1, top_p: 1, max_tokens: 1, stop_token_ids: [], seed: 0 };
+  await rollout.generate(Int32Array.of(eosTokenId), sampling);
+}
+
+/** Tokens that the model can read and write in all. */
+async function contextLengthOf(folder: string): Promise<number> {
+  const file = join(folder, "config.json");
+  try {
+    const config = JSON.parse(await readFile(file, "utf8")) as { max_position_embeddings?: unknown };
+    if (Number.isSafeInteger(config.max_position_embeddings)) return Number(config.max_position_embeddings);
+  } catch (cause) {
+    throw new VerlError("VERL_CLI_FILE", `The file ${file} cannot be used: ${(cause as Error).message}`, {
+      location: { file },
+      hint: "A model folder has config.json, tokenizer.json, tokenizer_config.json and model.safetensors.",
+      cause,
+    });
+  }
+  throw new VerlError("VERL_CLI_FILE", `The file ${file} has no max_position_embeddings.`, { location: { file } });
+}
+
+/** As rows of rollouts.jsonl; per-token lists cover the response alone. */
+function rowOf({ promptIds, segments, stopReason, numTurns, weightVersion }: Trajectory, tokenizer: Tokenizer): object {
+  const ids = segments.flatMap((segment) => [...segment.ids]);
+  return {
+    input: tokenizer.decode(promptIds),
+    output: tokenizer.decode(ids),
+    prompt_ids: [...promptIds],
+    response_ids: ids,
+    mask: segments.flatMap((segment) => Array.from(segment.ids, () => Number(segment.trainable))),
+    rollout_log_probs: segments.flatMap(({ ids: own, logprobs }) => Array.from(own, (_, at) => logprobs?.[at] ?? 0)),
+    weight_version: weightVersion,
+    num_turns: numTurns,
+    stop_reason: stopReason,
+  };
+}
+
+const wholeNumber =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
+  };
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && value >= 0 && Number.isFinite(value)) return value;
+  throw new InvalidArgumentError("It is a number, 0 or more.");
+}
