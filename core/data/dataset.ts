@@ -42,8 +42,8 @@ export interface DatasetSource {
   files: readonly string[];
   /** What the rows are for. Default: `train`. */
   split?: "train" | "validation";
-  /** How often a row of each file comes: 2 is twice, 0.5 a random half of the file's rows. Absent: once. */
-  weights?: readonly number[] | null;
+  /** How often a row of each file comes: 2 is twice, 0.5 a random half of the file's rows. Absent or empty: once. */
+  weights?: readonly number[];
   /** Use at most this many rows; −1: all. */
   maxSamples: number;
   /** Whether `maxSamples` picks rows at random or takes the first ones. */

@@ -2,12 +2,13 @@ import type { SftConfig } from "../config/index.ts";
 import type { GroupOf } from "../controller/worker-group.ts";
 import { collateSft } from "../data/collate-sft.ts";
 import { DataLoader, type LoaderState } from "../data/loader.ts";
-import { loadSftDataset, type SftDataset } from "../data/sft-dataset.ts";
+import type { SftDataset } from "../data/sft-dataset.ts";
 import type { Tokenizer } from "../data/tokenizer.ts";
 import { activateBackend, backendWish } from "../tensor/backend.ts";
 import { fitLoop, type FitEnd } from "./fit-loop.ts";
 import type { StepMetrics } from "./metrics/step-metrics.ts";
 import { computeThroughputMetrics } from "./metrics/timing-metrics.ts";
+import { openConversations } from "./open-conversations.ts";
 import { RunConsole } from "./run-console.ts";
 import type { TrainerOptions } from "./run-options.ts";
 import { freezeFor, RunRecord, type FitResult } from "./run-record.ts";
@@ -52,9 +53,9 @@ export class SftTrainer {
       signal: ended.signal,
     });
     const { container, tokenizer } = site;
-    const load = (files: readonly string[], maxSamples: number): Promise<SftDataset> =>
-      loadSftDataset({ files, maxSamples, config: data, tokenizer, log: console.logger });
-    const train = await load(data.train_files, data.train_max_samples);
+    const open = (split: "train" | "validation"): Promise<SftDataset> =>
+      openConversations(container, config, split, { tokenizer, log: console.logger, directory });
+    const train = await open("train");
     const loader = new DataLoader({
       length: train.length,
       batchSize: data.train_batch_size,
@@ -68,7 +69,7 @@ export class SftTrainer {
       record: new RunRecord({ config, facts: options.facts, keep: trainer.max_ckpt_to_keep, container, console }),
       tokenizer,
       train,
-      validation: data.val_files.length > 0 ? await load(data.val_files, data.val_max_samples) : undefined,
+      validation: data.val_files.length > 0 ? await open("validation") : undefined,
       loader,
       total,
       workers,

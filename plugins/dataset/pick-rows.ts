@@ -19,7 +19,7 @@ export function limitRows<T>(rows: readonly T[], { maxSamples, shuffle }: Datase
 
 /** The weight of each file. @throws VerlError VERL_CONFIG_VALUE when there are more or fewer than files. */
 export function weightsOf({ files, weights }: DatasetSource): readonly number[] {
-  if (weights === null || weights === undefined) return files.map(() => 1);
+  if (weights === undefined || weights.length === 0) return files.map(() => 1);
   if (weights.length === files.length) return weights;
   throw new VerlError(
     "VERL_CONFIG_VALUE",

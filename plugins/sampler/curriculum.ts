@@ -107,7 +107,7 @@ function fieldAt(row: DatasetRow, path: string): unknown {
 /** Mean score of the answers that have one; −∞ where none has. */
 function meanScore(batch: DataProto): number {
   const scores = batch.tensor("token_level_scores", "float32");
-  const unscored = batch.tensor("unscored", "int32").data;
+  const unscored = batch.tensor("unscored", "uint8").data;
   let [sum, count] = [0, 0];
   for (let row = 0; row < batch.length; row += 1) {
     if (unscored[row] === 1) continue;

@@ -30,7 +30,7 @@ const scored = (score: number): DataProto =>
   new DataProto({
     batch: {
       token_level_scores: new NdArray("float32", [2, 2], Float32Array.of(0, score, 9, 9)),
-      unscored: new NdArray("int32", [2], Int32Array.of(0, 1)),
+      unscored: new NdArray("uint8", [2], Uint8Array.of(0, 1)),
     },
   });
 

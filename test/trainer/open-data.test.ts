@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { PpoTrainer } from "../../core/trainer/ppo-trainer.ts";
+import { SftTrainer } from "../../core/trainer/sft-trainer.ts";
 import { registerBuiltIns } from "./support/built-ins.ts";
 import { metricsOf } from "./support/read-run.ts";
-import { ppoConfig, recordingStream, runFolder } from "./support/tiny-run.ts";
+import { ppoConfig, recordingStream, runFolder, sftConfig } from "./support/tiny-run.ts";
 
 // Graphs are compiled in the first steps, slowly on a busy machine.
 jest.setTimeout(60_000);
@@ -95,6 +96,40 @@ describe("data that the config names by file", () => {
     const result = await train(folder, [`data.custom_cls.path=${folder}/dataset.mjs`]);
     expect(result.step).toBe(3);
     expect(new Set(promptsOf(folder).flat()).size).toBe(1);
+  });
+
+  it("draws easy prompts first by the sampler curriculum", async () => {
+    const folder = runFolder();
+    await train(folder, [
+      "data.sampler.name=curriculum",
+      "data.sampler.kwargs={column: weight, start: 0.34, target: 2}",
+    ]);
+    const first = readFileSync(`${folder}/train.jsonl`, "utf8")
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { prompt: { content: string }[] }).prompt[0]!.content);
+    const [drawn] = promptsOf(folder);
+    expect(drawn!.every((prompt) => first.slice(0, 3).some((content) => prompt.includes(content)))).toBe(true);
+  });
+
+  it("fine-tunes on conversations of a class of the user's", async () => {
+    const folder = runFolder();
+    writeFileSync(
+      `${folder}/chats.mjs`,
+      `export class Chats {
+        stats = { "data/rows": 4 };
+        length = 4;
+        async load() {}
+        example() { return { ids: Int32Array.of(1, 5, 3, 6, 2), lossMask: Uint8Array.of(0, 0, 0, 1, 1) }; }
+      }`,
+    );
+    const config = sftConfig(folder, [`data.custom_cls.path=${folder}/chats.mjs`, "trainer.total_training_steps=1"]);
+    const result = await (await SftTrainer.create(config, { stream: recordingStream() })).fit();
+    expect(metricsOf(result.directory)[0]!.data).toMatchObject({ "data/rows": 4, "train/global_tokens": 8 });
+    const wrong = sftConfig(folder, [`data.custom_cls.path=${folder}/dataset.mjs`]);
+    writeFileSync(`${folder}/dataset.mjs`, DATASET);
+    await expect(SftTrainer.create(wrong, { stream: recordingStream() })).rejects.toMatchObject({
+      code: "VERL_DATA_CUSTOM_CLASS",
+    });
   });
 
   it("refuses a sampler without its methods", async () => {

@@ -1,4 +1,4 @@
-import { choice, flag, freeMap, integer, numbersOrNull, orNull, section, text, texts } from "./field.ts";
+import { choice, flag, freeMap, integer, numbers, orNull, section, text, texts } from "./field.ts";
 
 export const data = section("What is trained on.", {
   dataset: text("Dataset class, a key of the `dataset` registry.", "rlhf", { "x-departure": "Not in verl." }),
@@ -18,8 +18,8 @@ export const data = section("What is trained on.", {
   train_files: texts("Parquet or JSONL files of training prompts; one path or a list.", [
     "~/data/rlhf/gsm8k/train.parquet",
   ]),
-  train_weights: numbersOrNull(
-    "How often a row of each training file comes in an epoch, one number a file: 2 is twice, 0.5 a random half of the rows; null: once.",
+  train_weights: numbers(
+    "How often a row of each training file comes in an epoch, one number a file: 2 is twice, 0.5 a random half of the rows; none: once.",
     { exclusiveMinimum: 0, "x-departure": "Not in verl." },
   ),
   val_files: texts("Files of validation prompts; null or [] for none.", ["~/data/rlhf/gsm8k/test.parquet"]),
@@ -49,7 +49,10 @@ export const data = section("What is trained on.", {
     }),
     class_name: text("Class that it exports; null: its only one.", null),
   }),
-  filter_overlong_prompts: flag("Drop prompts longer than `max_prompt_length` before training.", false),
+  filter_overlong_prompts: flag(
+    "Drop prompts longer than `max_prompt_length` before training. Lengths of many prompts are kept by content in VERL_CACHE_DIR, or else ~/.cache/verl.",
+    false,
+  ),
   filter_overlong_prompts_workers: integer(
     "Threads that measure prompts, where there are many; null: one a core.",
     null,

@@ -125,17 +125,17 @@ export function texts(
   };
 }
 
-/** A list of numbers, or null. */
-export function numbersOrNull(description: string, bounds: Bounds & Notes = {}): Field<readonly number[] | null> {
-  const { "x-departure": departure, ...itemBounds } = bounds;
-  const items: FieldSchema = { type: "number", ...itemBounds };
+/** A list of numbers, empty by default, that may be written as one number. */
+export function numbers(description: string, rules: Bounds & Notes = {}): Field<readonly number[]> {
+  const { "x-departure": departure, ...bounds } = rules;
   return {
     schema: {
-      type: ["array", "null"],
-      items,
+      type: "array",
+      items: { type: "number", ...bounds },
+      "x-single": true,
       description,
-      default: null,
-      ...(departure === undefined ? {} : { "x-departure": departure }),
+      default: [],
+      ...(departure !== undefined && { "x-departure": departure }),
     },
   };
 }

@@ -8,6 +8,10 @@ import { commonTrainer } from "./trainer.ts";
 const data = section("Conversations to imitate.", {
   train_files: texts("Parquet or JSONL files of conversations; one path or a list.", ["~/data/gsm8k/train.parquet"]),
   val_files: texts("Files of validation conversations; null or [] for none.", ["~/data/gsm8k/test.parquet"]),
+  custom_cls: section("A dataset class of a file, in place of what reads the files.", {
+    path: text("A .ts or .js file; null: none.", null, { "x-departure": "In verl it is a Python file." }),
+    name: text("Class that it exports; null: its only one.", null),
+  }),
   train_max_samples: integer("Use at most this many training rows; -1: all.", -1, { minimum: -1 }),
   val_max_samples: integer("Use at most this many validation rows; -1: all.", -1, { minimum: -1 }),
   train_batch_size: integer("Conversations an optimizer step.", 256, { minimum: 1 }),
