@@ -60,6 +60,7 @@ class RemoteRank implements RankHandle {
   private nextSignal = 0;
   private heardAt = Date.now();
   private silent = false;
+  private started = false;
   private stopping = false;
   private death: string | undefined;
   private readonly closed: Promise<void>;
@@ -179,6 +180,7 @@ class RemoteRank implements RankHandle {
     const message = head as unknown as FromRank;
     switch (message.type) {
       case "ready":
+        this.started = true;
         return this.settleReady.resolve();
       case "failed":
         return this.settleReady.reject(unpackError(message.error));
@@ -220,7 +222,8 @@ class RemoteRank implements RankHandle {
   }
 
   private checkHealth(): void {
-    if (this.death !== undefined) return;
+    // A start has its own deadline.
+    if (this.death !== undefined || !this.started) return;
     const { silentS, lostS } = this.request.health;
     const quiet = (Date.now() - this.heardAt) / 1000;
     if (quiet >= lostS) return this.giveUp(`has given no sign of life for ${lostS} s`);

@@ -1,3 +1,5 @@
+import { DataProto } from "../../../core/batch/data-proto.ts";
+import { NdArray } from "../../../core/batch/nd-array.ts";
 import { register } from "../../../core/controller/register.ts";
 import { Worker, type WorkerContext } from "../../../core/controller/worker.ts";
 
@@ -8,6 +10,25 @@ export class Fragile extends Worker {
   constructor(context: WorkerContext, breaksAt = -1) {
     super(context);
     if (this.rank === breaksAt) throw new RangeError(`rank ${this.rank} has no weights`);
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  echo(value: unknown): Promise<unknown> {
+    return Promise.resolve(value);
+  }
+
+  @register({ dispatchMode: "DP_COMPUTE_PROTO" })
+  double(batch: DataProto): Promise<DataProto> {
+    const ids = batch.tensor("ids", "int32");
+    return Promise.resolve(
+      DataProto.fromSingleDict({
+        ids: new NdArray(
+          "int32",
+          ids.shape,
+          ids.data.map((id) => id * 2),
+        ),
+      }),
+    );
   }
 
   @register({ dispatchMode: "ONE_TO_ALL" })

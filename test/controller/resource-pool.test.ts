@@ -1,0 +1,180 @@
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { ClassWithInitArgs } from "../../core/controller/class-with-init-args.ts";
+import { createColocatedWorkerClass } from "../../core/controller/colocated.ts";
+import { InlineTransport } from "../../core/controller/inline-transport.ts";
+import type { NodeResources } from "../../core/controller/node-resources.ts";
+import { register } from "../../core/controller/register.ts";
+import { ResourcePool } from "../../core/controller/resource-pool.ts";
+import { ResourcePoolManager } from "../../core/controller/resource-pool-manager.ts";
+import type { Transport } from "../../core/controller/transport.ts";
+import { Worker, type WorkerContext } from "../../core/controller/worker.ts";
+import { WorkerGroup } from "../../core/controller/worker-group.ts";
+import { loadPlugin } from "./load-dispatch-modes.ts";
+
+beforeAll(loadPlugin);
+
+describe("a resource pool", () => {
+  it("knows where each rank stands", () => {
+    const pool = new ResourcePool([2, 3]);
+    expect([pool.worldSize, pool.processOnNodes]).toEqual([5, [2, 3]]);
+    expect(pool.localRankList).toEqual([0, 1, 0, 1, 2]);
+    expect(pool.localWorldSizeList).toEqual([2, 2, 3, 3, 3]);
+  });
+
+  it("is split by number or by sizes, and its parts again, in the places of the whole", () => {
+    const pool = new ResourcePool([4, 4], { name: "all" });
+    const [left, right] = pool.split(2);
+    expect([left!.processOnNodes, right!.processOnNodes]).toEqual([[4], [4]]);
+    const parts = pool.split([3, 5]);
+    expect(parts.map(({ processOnNodes }) => processOnNodes)).toEqual([[3], [1, 4]]);
+    const [, last] = parts[1]!.split([1, 4]);
+    expect(last!.places.map(({ bundle, rank, root }) => [bundle, rank, root === pool])).toEqual([
+      [4, 0, true],
+      [5, 1, true],
+      [6, 2, true],
+      [7, 3, true],
+    ]);
+    const merged = left!.merge(right!);
+    expect(merged.places.map(({ bundle, localRank }) => [bundle, localRank])).toEqual(
+      [0, 1, 2, 3, 0, 1, 2, 3].map((localRank, bundle) => [bundle, localRank]),
+    );
+    expect(merged.roots).toEqual([pool]);
+  });
+
+  it("refuses parts that do not come to the whole, and pools that differ", () => {
+    const pool = new ResourcePool([4]);
+    expect(() => pool.split(3)).toThrow("do not make 3 equal parts");
+    expect(() => pool.split([1, 2])).toThrow("parts of 1, 2");
+    expect(() => pool.merge(new ResourcePool([1], { perPlace: { GPU: 1 } }))).toThrow("hold different things");
+    expect(() => pool.merge(pool.split(2)[0]!)).toThrow("share places");
+    expect(() => new ResourcePool([0])).toThrow("[0]");
+  });
+});
+
+const node = (name: string, free: number, total = 8, who?: string): NodeResources => ({
+  node: name,
+  total: { GPU: total },
+  free: { GPU: free },
+  holders: who === undefined ? [] : [{ who, holds: { GPU: total - free } }],
+});
+
+describe("a resource pool manager", () => {
+  const manager = new ResourcePoolManager(
+    { global_pool: [4, 4], reward_pool: [2] },
+    { actor: "global_pool", critic: "global_pool", reward: "reward_pool" },
+    { perPlace: { GPU: 1 } },
+  );
+
+  it("gives each role its pool", () => {
+    expect(manager.getResourcePool("critic")).toBe(manager.getResourcePool("actor"));
+    expect(manager.getResourcePool("reward").worldSize).toBe(2);
+    expect(manager.worldSize).toBe(10);
+    expect(() => new ResourcePoolManager({ a: [1] }, { actor: "b" })).toThrow('the pool "b", which does not exist');
+  });
+
+  it("plans machines for pools: what is wanted, what there is, and who holds the rest", () => {
+    const plan = manager.plan([node("10.0.0.1", 1, 8, "job 7"), node("10.0.0.2", 8)]);
+    expect(plan.fits).toBe(false);
+    expect(plan.possible).toBe(true);
+    expect(plan.lines).toContain("Wanted by global_pool: 8 ranks on 2 machines, each rank 1 GPU.");
+    expect(plan.lines).toContain("Available on 10.0.0.1: 1 GPU of 8 GPU; job 7 holds 7 GPU.");
+    expect(manager.plan([node("a", 6), node("b", 4)]).fits).toBe(true);
+    expect(manager.plan([node("a", 4, 4)]).possible).toBe(false);
+  });
+
+  it("waits for what others hold until the deadline, and does not wait for what is not there", async () => {
+    let asked = 0;
+    const cluster = (frees: number): Transport =>
+      Object.assign(new InlineTransport(), {
+        resources: () => Promise.resolve([node("a", ++asked < frees ? 0 : 8, 8, "job 7"), node("b", 8)]),
+      });
+    const told: string[] = [];
+    await manager.waitForResources(cluster(2), { deadlineS: 5, tell: (line) => void told.push(line) });
+    expect(told).toContain("Waiting for resources, at most 5 s.");
+    const error = await manager
+      .waitForResources(cluster(Infinity), { deadlineS: 0.05, tell: () => undefined })
+      .catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      code: "VERL_CONTROLLER_POOL",
+      message: expect.stringContaining("job 7 holds 8 GPU"),
+    });
+    const none = Object.assign(new InlineTransport(), { resources: () => Promise.resolve([node("a", 1, 1)]) });
+    const started = Date.now();
+    await expect(manager.waitForResources(none, { deadlineS: 60, tell: () => undefined })).rejects.toThrow("no room");
+    expect(Date.now() - started).toBeLessThan(5_000);
+  });
+});
+
+class Actor extends Worker {
+  constructor(
+    context: WorkerContext,
+    readonly size: number,
+  ) {
+    super(context);
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  work(word: string): Promise<string> {
+    return Promise.resolve(`actor ${word} ${this.size} ${this.rank}/${this.worldSize}`);
+  }
+}
+
+class Critic extends Worker {
+  static disposed = 0;
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  work(): Promise<string> {
+    return Promise.resolve(`critic beside an actor of ${(this.colleagues.get("actor") as Actor).size}`);
+  }
+
+  override dispose(): void {
+    Critic.disposed++;
+  }
+}
+
+describe("colocated workers", () => {
+  const classes = () =>
+    createColocatedWorkerClass({ actor: new ClassWithInitArgs(Actor, 3), critic: new ClassWithInitArgs(Critic) });
+
+  it("share the ranks, have a group each, and know each other", async () => {
+    const both = await WorkerGroup.start(classes(), { worldSize: 2 });
+    const { actor, critic } = both.spawn();
+    expect(await actor.work("says")).toEqual(["actor says 3 0/2", "actor says 3 1/2"]);
+    expect(await critic.work()).toEqual(new Array(2).fill("critic beside an actor of 3"));
+    expect(await both.call("critic_work")).toEqual(await critic.work());
+    Critic.disposed = 0;
+    await both.dispose();
+    await actor.dispose();
+    expect(Critic.disposed).toBe(0);
+    await critic.dispose();
+    expect(Critic.disposed).toBe(2);
+  });
+
+  it("refuse roles that they do not have", async () => {
+    const both = await WorkerGroup.start(classes());
+    expect(() => (both as unknown as WorkerGroup).spawn(["ref"])).toThrow('no colocated worker "ref"');
+    expect(() => createColocatedWorkerClass({ "1st": new ClassWithInitArgs(Critic) })).toThrow('"1st"');
+  });
+
+  it("are told their place by the environment, which nobody else may set", async () => {
+    class Seer extends Worker {
+      @register({ dispatchMode: "ONE_TO_ALL" })
+      see(): Promise<unknown> {
+        return Promise.resolve({ ...this.env, local: this.localRank });
+      }
+    }
+    const pool = new ResourcePool([1, 2]);
+    const group = await WorkerGroup.create(Seer, [], { pool, env: { MINE: "1" } });
+    expect((await group.see())[2]).toEqual({
+      MINE: "1",
+      RANK: "2",
+      WORLD_SIZE: "3",
+      LOCAL_RANK: "1",
+      LOCAL_WORLD_SIZE: "2",
+      local: 1,
+    });
+    await expect(WorkerGroup.create(Seer, [], { env: { RANK: "9" } })).rejects.toMatchObject({
+      code: "VERL_WORKER_ENV",
+    });
+  });
+});
