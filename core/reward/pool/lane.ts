@@ -72,6 +72,9 @@ function openProcess(memoryLimitMb: number, events: LaneEvents): Lane {
     env: { ...process.env, VERL_SCORE_HOST_BYTES: String(bytes) },
     serialization: "advanced",
     stdio: ["ignore", "inherit", "pipe", "ipc"],
+    // A Ctrl-C in the terminal is for the run, which may finish its step first.
+    detached: true,
+    windowsHide: true,
   });
   child.unref();
   child.channel?.unref();
