@@ -1,0 +1,153 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import type { AgentContext, AgentSample } from "../../core/agent/agent-loop.ts";
+import { AGENT_PARTS } from "../../core/agent/agent-parts.ts";
+import type { RolloutEngine } from "../../core/engine/rollout-engine.ts";
+import { CONFIG, createRunContainer, loadPlugins, TOKENIZER } from "../../core/registry/index.ts";
+import { HermesToolParser } from "../../plugins/tool-parser/hermes.ts";
+import { errorOf } from "../data/helpers.ts";
+import { calculating, callOf, ScriptedRollout, tokenizer } from "./support.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "verl-agent-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** An agent by fetch alone. */
+const AGENT = `
+const ask = async ({ baseURL, apiKey }, messages) => {
+  const response = await fetch(baseURL + "/chat/completions", {
+    method: "POST",
+    headers: { authorization: "Bearer " + apiKey },
+    body: JSON.stringify({ model: "gpt-4o", temperature: 0.5, messages, tools: [{ type: "function", function: { name: "calc" } }] }),
+  });
+  const body = await response.json();
+  if (!response.ok) throw new Error(body.error.message);
+  return body.choices[0].message;
+};
+export async function run({ messages, row }, endpoint) {
+  const said = [...messages, await ask(endpoint, messages)];
+  for (const call of said.at(-1).tool_calls ?? []) said.push({ role: "tool", tool_call_id: call.id, content: row.answer });
+  const { content } = await ask(endpoint, said);
+  return { reward: content === "=" + row.answer ? 1 : 0, said: content };
+}
+export const silent = async () => "nothing";
+export const forks = async ({ messages }, endpoint) => void (await Promise.all([ask(endpoint, messages), ask(endpoint, messages)]));
+export const hangs = ({ messages }, endpoint) => ask(endpoint, messages);
+export const throws = async ({ messages }, endpoint) => { await ask(endpoint, messages); throw new Error("a bug of mine"); };
+`;
+writeFileSync(join(folder, "agent.mjs"), AGENT);
+writeFileSync(join(folder, "broken.mjs"), "export const = 1;");
+await loadPlugins([]);
+
+function loopOf(name = "run", rest: Record<string, unknown> = {}, promptLength = 20) {
+  const container = createRunContainer({
+    [CONFIG]: {
+      data: { apply_chat_template_kwargs: {} },
+      actor_rollout_ref: { rollout: { prompt_length: promptLength } },
+    },
+    [TOKENIZER]: tokenizer,
+    [AGENT_PARTS]: { parser: new HermesToolParser() },
+  });
+  const options = { path: join(folder, "agent.mjs"), function: name, ...rest };
+  return container.create("agent_loop", "gateway_agent", { options });
+}
+
+const SAMPLE: AgentSample = {
+  messages: [{ role: "user", content: "17+25" }],
+  promptIds: tokenizer.encode("17+25"),
+  uid: "u1",
+  sampleIndex: 0,
+  row: { answer: "42" },
+  validate: false,
+};
+
+function contextOf(rollout: RolloutEngine, maxTokens = 40, signal = new AbortController().signal) {
+  const metrics: Record<string, number> = {};
+  const sampling = { temperature: 1, top_k: -1, top_p: 1, max_tokens: maxTokens, stop_token_ids: [], seed: 1 };
+  const metric = (name: string, value: number): void => void (metrics[name] = value);
+  const ctx: AgentContext = { rollout, sampling, signal, metric, toolCalled: () => undefined };
+  return { ctx, metrics };
+}
+
+describe("gateway_agent", () => {
+  it("runs the user's function and trains on what it sampled", async () => {
+    const rollout = new ScriptedRollout(calculating);
+    const { ctx, metrics } = contextOf(rollout);
+    const trajectory = await loopOf().run(SAMPLE, ctx);
+    const texts = trajectory.segments.map(({ ids, trainable }) => [trainable, tokenizer.decode(ids)]);
+    expect(texts).toEqual([
+      [true, `${callOf("17+25")}<|end|>`],
+      [false, "<tool_response>42</tool_response><|assistant|>"],
+      [true, "=42<|end|>"],
+    ]);
+    expect(trajectory).toMatchObject({
+      rewardScore: 1,
+      stopReason: "stop",
+      extraFields: { agent_result: { reward: 1, said: "=42" } },
+    });
+    expect(metrics).toMatchObject({
+      "agent_loop/gateway_requests": 2,
+      "agent_loop/gateway_branches": 1,
+      "agent_loop/gateway_sampling_overridden_count": 2,
+    });
+  });
+
+  it("serves many samples at once by one server, each by its own key", async () => {
+    const loop = loopOf();
+    const rollout = new ScriptedRollout(calculating);
+    const all = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => {
+        const messages = [{ role: "user", content: `${index}+1` }];
+        return loop.run({ ...SAMPLE, messages, sampleIndex: index }, contextOf(rollout).ctx);
+      }),
+    );
+    const prompts = all.map(({ promptIds }) => tokenizer.decode(promptIds));
+    expect(prompts).toEqual(Array.from({ length: 40 }, (_, index) => `<|user|>${index}+1<|end|><|assistant|>`));
+    expect(all.every(({ segments }) => segments.length === 3)).toBe(true);
+  });
+
+  it("ends by the limit, not by a failure, where the conversation has no room left", async () => {
+    const trajectory = await loopOf().run(SAMPLE, contextOf(new ScriptedRollout(calculating), 16).ctx);
+    expect(trajectory).toMatchObject({ stopReason: "limit", extraFields: {} });
+    expect(trajectory.segments).toHaveLength(1);
+  });
+
+  it("drops conversations by rule, and counts them", async () => {
+    const rollout = () => new ScriptedRollout((_, number) => (number === 0 ? "=12345" : "=1"));
+    const longest = contextOf(rollout());
+    const trajectory = await loopOf("forks").run(SAMPLE, longest.ctx);
+    expect(tokenizer.decode(trajectory.segments[0]!.ids)).toBe("=12345<|end|>");
+    expect(longest.metrics).toMatchObject({
+      "agent_loop/gateway_branches": 2,
+      "agent_loop/gateway_dropped_branches_count": 1,
+      "agent_loop/gateway_dropped_tokens_count": 3,
+    });
+    const error = await errorOf(() => loopOf("forks", { branches: "fail" }).run(SAMPLE, contextOf(rollout()).ctx));
+    expect(error).toMatchObject({ code: "VERL_AGENT_FUNCTION", message: expect.stringContaining("2 conversations") });
+  });
+
+  it.each([
+    ["asks nothing", () => loopOf("silent"), "nothing to train on"],
+    ["throws", () => loopOf("throws"), "a bug of mine"],
+    ["is not exported", () => loopOf("runs"), 'exports no function "runs"'],
+    ["does not load", () => loopOf("run", { path: join(folder, "broken.mjs") }), "does not load"],
+    ["is not there", () => loopOf("run", { path: join(folder, "none.ts") }), "does not exist"],
+    ["has too long a prompt", () => loopOf("run", {}, 3), "a prompt may have 3"],
+  ])("says what is wrong with an agent that %s", async (_, loop, message) => {
+    const { ctx } = contextOf(new ScriptedRollout(() => "=2"));
+    expect((await errorOf(() => loop().run(SAMPLE, ctx))).message).toContain(message);
+  });
+
+  it("ends with its sample, whatever the agent waits for", async () => {
+    const rollout = new ScriptedRollout(() => new Promise(() => {}));
+    const controller = new AbortController();
+    const { ctx, metrics } = contextOf(rollout, 40, controller.signal);
+    const running = errorOf(() => loopOf("hangs").run(SAMPLE, ctx));
+    while (rollout.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    controller.abort(new Error("timed out after 1 s"));
+    expect((await running).message).toBe("timed out after 1 s");
+    while (rollout.aborted === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(metrics["agent_loop/gateway_requests"]).toBe(0);
+  });
+});
