@@ -12,7 +12,11 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: "backend", summary: "Show and install tensor backends", load: () => import("./backend.ts") },
   { name: "config", summary: "Print, explain or check a config", load: () => import("./config.ts") },
   { name: "data", summary: "Check a dataset file, or write one in verl's columns", load: () => import("./data.ts") },
-  { name: "gateway", summary: "Serve a model to agents, and keep what they sample", load: () => import("./gateway.ts") },
+  {
+    name: "gateway",
+    summary: "Serve a model to agents, and keep what they sample",
+    load: () => import("./gateway.ts"),
+  },
   { name: "info", summary: "Tell all about one entry: options, paper, metrics", load: () => import("./info.ts") },
   { name: "list", summary: "List what the registries hold", load: () => import("./list.ts") },
   { name: "parser", summary: "Try a tool-call parser on an answer", load: () => import("./parser.ts") },
