@@ -39,7 +39,7 @@ export default {
     project(
       "unit",
       ["test/**/*.test.ts"],
-      ["<rootDir>/test/(e2e|dist|bench)/", "/webgpu[^/]*$", "/tensor-backend/tensorflow/"],
+      ["<rootDir>/test/(e2e|dist|bench)/", "/webgpu[^/]*$", "/tensor-backend/tensorflow/", "/controller/ray/"],
     ),
     project("webgpu", ["test/**/webgpu*.test.ts"]),
     {
@@ -49,6 +49,11 @@ export default {
         "test/tensor-backend/tensorflow/*.test.ts",
       ]),
       setupFilesAfterEnv: ["<rootDir>/test/tensor-backend/tensorflow/setup.ts"],
+    },
+    {
+      ...project("ray", ["test/controller/ray/**/*.test.ts"]),
+      // Ranks are processes of the build, and so is the controller.
+      moduleNameMapper: { "^verl$": "<rootDir>/dist/index.js", "^verl/plugins$": "<rootDir>/dist/plugins.js" },
     },
     project("e2e", ["test/e2e/**/*.test.ts"]),
     project("dist", ["test/dist/**/*.test.ts"]),

@@ -4,22 +4,8 @@ Needs nothing but the standard library and ray. Says everything over one connect
 channel/handshake.ts have the format), and ends, with all that it started, when that connection or its standard input is lost.
 """
 
-import collections
-import hashlib
-import hmac
-import json
-import os
-import queue
-import secrets
-import shutil
-import signal
-import socket
-import ssl
-import struct
-import subprocess
-import sys
-import threading
-import time
+import collections, hashlib, hmac, json, os, queue, secrets, shutil, signal  # noqa: E401
+import socket, ssl, struct, subprocess, sys, threading, time  # noqa: E401
 
 import ray
 from ray.util import get_node_ip_address, placement_group, placement_group_table, remove_placement_group
@@ -38,7 +24,7 @@ class Link:
             context = ssl.create_default_context(cadata=certificate)
             context.check_hostname = False  # the certificate itself is pinned
             self.socket = context.wrap_socket(self.socket)
-        self.lock = threading.Lock()
+        self.lock, self.reader = threading.Lock(), self.socket.makefile("rb")
         nonce = secrets.token_hex(16)
         self.send(type="hello", protocol=1, id=id, nonce=nonce)
         challenge = self.read()
@@ -50,8 +36,7 @@ class Link:
         if not hmac.compare_digest(challenge["proof"], proof("server")):
             sys.exit("The controller at this address does not know the secret: it is another one's.")
         self.send(type="answer", proof=proof("dialer"))
-        if self.read()["type"] != "welcome":
-            sys.exit("The controller refused the connection.")
+        self.read()  # the welcome; there is none for one who is refused
         self.socket.settimeout(SILENT_S)
 
     def send(self, **head):
@@ -60,19 +45,10 @@ class Link:
             self.socket.sendall(struct.pack("<III", MAGIC, len(text), 0) + text)
 
     def read(self):
-        magic, size, blobs = struct.unpack("<III", self.exactly(12))
+        magic, size, blobs = struct.unpack("<III", self.reader.read(12).ljust(12))
         if magic != MAGIC or blobs:
-            raise ConnectionError("the controller sent what is no message of this protocol")
-        return json.loads(self.exactly(size))
-
-    def exactly(self, size):
-        data = b""
-        while len(data) < size:
-            part = self.socket.recv(size - len(data))
-            if not part:
-                raise ConnectionError("the controller closed the connection")
-            data += part
-        return data
+            raise ConnectionError("the controller closed the connection")
+        return json.loads(self.reader.read(size))
 
 
 class Shim:
@@ -87,10 +63,9 @@ class Shim:
         )
         self.process.stdin.write(first_line.encode() + b"\n")
         self.process.stdin.flush()
-        self.place = {"ip": get_node_ip_address(), "pid": self.process.pid}
 
     def where(self):
-        return self.place
+        return {"ip": get_node_ip_address(), "pid": self.process.pid}
 
     def run(self):
         tail = collections.deque(maxlen=20)
@@ -192,11 +167,6 @@ def told_by(read, commands):
         os._exit(1)
 
 
-def end_of_stdin():
-    sys.stdin.buffer.read()
-    raise EOFError("its standard input was closed")
-
-
 def beat(link):
     while True:
         time.sleep(1)
@@ -206,20 +176,19 @@ def beat(link):
 def main():
     given, commands = os.environ.pop("VERL_RAY_LINK", None), queue.Queue()
     link = Link(**json.loads(given or sys.stdin.buffer.readline()))
-    readers = [link.read] if given else [link.read, end_of_stdin]
-    threads = [(beat, link)] + [(told_by, read, commands) for read in readers]
-    for work, *args in threads:
+    # On its standard input, which is held open, nothing else comes.
+    readers = [link.read] if given else [link.read, lambda: json.loads(sys.stdin.buffer.read())]
+    for work, *args in [(beat, link)] + [(told_by, read, commands) for read in readers]:
         threading.Thread(target=work, args=args, daemon=True).start()
     signal.signal(signal.SIGTERM, lambda *_: commands.put({"type": "end", "code": 143}))
     ray.init(address=os.environ.get("RAY_ADDRESS"), log_to_driver=False)
     driver = Driver(link)
-    link.send(type="ready", ray=ray.__version__)
+    link.send(type="ready")
     while True:
         while not commands.empty():
             command = commands.get()
             if command["type"] == "end":
-                driver.end()
-                sys.exit(command.get("code", 0))
+                sys.exit(driver.end() or command.get("code", 0))
             elif command["type"] in ("nodes", "start", "stop"):
                 getattr(driver, command["type"])(command["about"])
         driver.place()

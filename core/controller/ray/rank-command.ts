@@ -1,14 +1,10 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { VerlError } from "../../errors/index.ts";
 
-/** How the process of a rank is started: by the build's own entry, above the chunks, or from source, which needs a loader. */
-export function rankCommand(): { readonly argv: readonly string[]; readonly env: Readonly<Record<string, string>> } {
-  const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-  const built = [at("./ray-rank.js"), at("../ray-rank.js")].find((path) => existsSync(path));
-  if (built !== undefined) return { argv: [process.execPath, "--enable-source-maps", built], env: {} };
-  const loader = import.meta.resolve("tsx");
-  return {
-    argv: [process.execPath, "--import", loader, at("./ray-rank.ts")],
-    env: { TSX_TSCONFIG_PATH: at("../../../tsconfig.json") },
-  };
+/** How the process of a rank is started: by an entry of the build, above the chunks. */
+export function rankCommand(): readonly string[] {
+  const entry = fileURLToPath(new URL("../ray-rank.js", import.meta.url));
+  if (existsSync(entry)) return [process.execPath, "--enable-source-maps", entry];
+  throw new VerlError("VERL_INTERNAL", `The ray transport runs from the built package alone; there is no ${entry}.`);
 }

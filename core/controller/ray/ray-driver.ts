@@ -35,7 +35,7 @@ export interface LaunchedDriver {
 }
 
 type FromDriver =
-  | { type: "ready"; ray: string }
+  | { type: "ready" }
   | { type: "beat" }
   | { type: "nodes"; request: number; nodes: DriverNode[] }
   | (RankEvent & { id: string });
@@ -91,7 +91,8 @@ export class RayDriver {
     return nodes.map(({ node, total, free, held }) => ({
       node,
       total: plain(total),
-      free: plain(free),
+      // What is used up is not in Ray's list.
+      free: { ...Object.fromEntries(Object.keys(plain(total)).map((name) => [name, 0])), ...plain(free) },
       holders: held.map(([who, holds]) => ({ who: `placement group ${who}`, holds: plain(holds) })),
     }));
   }

@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { Worker as Thread } from "node:worker_threads";
 import { dial, type Link } from "../channel/dial.ts";
 import { serveRank } from "../serve-rank.ts";
@@ -35,7 +33,7 @@ function firstLine(): Promise<string> {
 const { link, beat, silentS } = JSON.parse(await firstLine()) as RankLine;
 const channel = await dial(link);
 const beatData: BeatData = { link: beat, silentS };
-const thread = new Thread(beatEntry(), { name: "beat", workerData: beatData });
+const thread = new Thread(new URL("./ray-beat.js", import.meta.url), { name: "beat", workerData: beatData });
 thread.unref();
 // The rank does not go on without the thread that answers for it.
 thread.on("error", (error) => {
@@ -46,8 +44,3 @@ await serveRank(channel);
 await channel.ended;
 // What the worker left open must not keep the process.
 process.exit();
-
-function beatEntry(): URL {
-  const built = new URL("./ray-beat.js", import.meta.url);
-  return existsSync(fileURLToPath(built)) ? built : new URL("./ray-beat.ts", import.meta.url);
-}

@@ -128,7 +128,6 @@ export class RayTransport implements Transport {
   private order(request: SpawnRequest, place: RankPlace): Omit<RankOrder, "first_line"> {
     const { root, node } = place;
     const id = `${this.nextRank++}`;
-    const { argv, env } = rankCommand();
     if (!this.pools.has(root)) this.pools.set(root, `${this.run}_${root.name}_${this.pools.size}`);
     const here = root.places.filter((other) => other.node === node);
     return {
@@ -136,8 +135,8 @@ export class RayTransport implements Transport {
       group: { id: `${this.pools.get(root)}_${node}`, bundles: here.map(() => root.perPlace) },
       bundle: root.places[place.bundle]!.localRank,
       resources: share(root),
-      argv,
-      env: { ...env, ...request.env, ...rankEnv(place, request.pool.worldSize) },
+      argv: rankCommand(),
+      env: { ...request.env, ...rankEnv(place, request.pool.worldSize) },
       cwd: process.cwd(),
     };
   }

@@ -1,0 +1,39 @@
+import { register, Worker, type WorkerContext } from "verl";
+
+/** What the tests ask a rank of a cluster for. */
+export class Prober extends Worker {
+  static override readonly module = import.meta.url;
+
+  constructor(context: WorkerContext, fault?: string) {
+    super(context);
+    if (fault !== undefined && context.rank === 1) throw new RangeError(fault);
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  pid(): Promise<number> {
+    return Promise.resolve(process.pid);
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  variables(names: readonly string[]): Promise<(string | null)[]> {
+    return Promise.resolve(names.map((name) => process.env[name] ?? null));
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async sum(values: Float32Array): Promise<Float32Array> {
+    await this.peers.sum(values);
+    return values;
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async wait(milliseconds: number): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, milliseconds));
+  }
+
+  /** Holds the event loop. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  block(milliseconds: number): Promise<number> {
+    for (const end = Date.now() + milliseconds; Date.now() < end;);
+    return Promise.resolve(this.rank);
+  }
+}
