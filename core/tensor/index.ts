@@ -32,3 +32,16 @@ export {
   type PolicyLossAttrs,
   type PolicyLossTensors,
 } from "./kernel/policy-loss.ts";
+export {
+  fusedKl,
+  GAE_SCAN,
+  gaeTensor,
+  GROUP_STATISTICS,
+  groupStatisticsTensor,
+  KL_PENALTY,
+  KL_PENALTY_GRADIENT,
+  MASKED_WHITEN,
+  maskedWhitenTensor,
+  type FusedKl,
+  type GroupTensors,
+} from "./kernel/batch-kernels.ts";

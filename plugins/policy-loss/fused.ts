@@ -1,4 +1,4 @@
-import * as tf from "@tensorflow/tfjs";
+import type * as tf from "@tensorflow/tfjs";
 import {
   fusedPolicyLoss,
   registries,
@@ -60,7 +60,7 @@ export function fused(
   if (result === undefined) return undefined;
   const metrics: Record<string, tf.Scalar> = {};
   metricNames.forEach((name, i) => {
-    if (name !== undefined) metrics[name] = tf.reshape(tf.slice(result.metrics, i, 1), []);
+    if (name !== undefined) metrics[name] = result.metrics[i]!;
   });
   return { loss: result.loss, metrics };
 }

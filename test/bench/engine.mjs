@@ -57,10 +57,10 @@ const loss = {
   },
 };
 
-/** A policy-gradient step's two halves, sampling and update, beside the same in PyTorch. */
-export default async function bench(report) {
+/** Median seconds of a policy-gradient step's two halves, sampling and update, on a tensor backend. */
+export async function measureEngine(backend, repeats = REPEATS) {
   await loadPlugins([]);
-  await activateBackend("ort");
+  await activateBackend(backend);
   const folder = mkdtempSync(join(tmpdir(), "verl-bench-"));
   writeFileSync(join(folder, "config.json"), JSON.stringify(MODEL));
   const rng = createRng(1);
@@ -75,7 +75,7 @@ export default async function bench(report) {
   const sampler = run.create("rollout", "embedded");
 
   const seconds = { sample: [], update: [] };
-  for (let step = 0; step < REPEATS; step += 1) {
+  for (let step = 0; step < repeats; step += 1) {
     await sampler.updateWeights(await trainer.exportWeights());
     const prompts = Array.from({ length: PROMPTS }, () =>
       Int32Array.from({ length: PROMPT }, () => 4 + rng.below(MODEL.vocab_size - 4)),
@@ -87,10 +87,15 @@ export default async function bench(report) {
   trainer.dispose();
   sampler.dispose();
   rmSync(folder, { recursive: true });
+  return { sample: median(seconds.sample), update: median(seconds.update) };
+}
 
+/** The two halves on the CPU, beside the same in PyTorch. */
+export default async function bench(report) {
+  const seconds = await measureEngine("ort");
   const torch = pytorch();
   const rate = (name, what, tokens) => {
-    const ours = median(seconds[name]);
+    const ours = seconds[name];
     report.row({
       name: what,
       value: tokens / ours,

@@ -1,8 +1,11 @@
+import { jest } from "@jest/globals";
 import * as tf from "@tensorflow/tfjs";
 import { registerWebGpu } from "../../plugins/tensor-backend/webgpu/index.ts";
 
 /** Selects the GPU that Vulkan, Metal or Direct3D gives; fails with what to do where there is none. */
 export async function useWebGpu(): Promise<void> {
+  // Software Vulkan takes seconds to compile some of tfjs' shaders.
+  jest.setTimeout(300_000);
   tf.enableProdMode();
   await registerWebGpu();
   await tf.setBackend("webgpu");

@@ -3,10 +3,10 @@ import { callKernel, ensureGradient, hasKernel } from "./call.ts";
 
 /**
  * Kernel: inputs `logProbs`, `oldLogProbs`, `advantages`, `mask` and, where there are any, `weights` and `marks`, all [rows, width];
- * attributes `PolicyLossAttrs`; outputs: the loss, its metrics [3] and d loss / d log-prob [rows, width].
+ * attributes `PolicyLossAttrs`; outputs: the loss, three metrics, and d loss / d log-prob [rows, width].
  */
 export const POLICY_LOSS = "PolicyLoss";
-/** Kernel: inputs `gradient`, the third output of `PolicyLoss`, and `dLoss`, a scalar; output: their product. */
+/** Kernel: inputs `gradient`, the last output of `PolicyLoss`, and `dLoss`, a scalar; output: their product. */
 export const POLICY_LOSS_GRADIENT = "PolicyLossGradient";
 
 /** Losses that have a kernel, by their keys in the `policy_loss` registry. */
@@ -49,17 +49,17 @@ export interface PolicyLossTensors {
 export function fusedPolicyLoss(
   { logProbs, oldLogProbs, advantages, mask, weights, marks }: PolicyLossTensors,
   attrs: PolicyLossAttrs,
-): { loss: tf.Scalar; metrics: tf.Tensor1D } | undefined {
+): { loss: tf.Scalar; metrics: readonly tf.Scalar[] } | undefined {
   if (!hasKernel(POLICY_LOSS)) return undefined;
   ensureGradient(gradient);
   const inputs = { logProbs, oldLogProbs, advantages, mask, weights, marks };
-  const [loss, metrics] = callKernel(POLICY_LOSS, inputs, attrs) as [tf.Scalar, tf.Tensor1D, tf.Tensor2D];
-  return { loss, metrics };
+  const [loss, first, second, third] = callKernel(POLICY_LOSS, inputs, attrs) as tf.Scalar[];
+  return { loss: loss!, metrics: [first!, second!, third!] };
 }
 
 const gradient: tf.GradConfig = {
   kernelName: POLICY_LOSS,
-  outputsToSave: [false, false, true],
+  outputsToSave: [false, false, false, false, true],
   gradFunc: (dOutputs, [slopes]) => ({
     logProbs: () => callKernel(POLICY_LOSS_GRADIENT, { gradient: slopes, dLoss: (dOutputs as tf.Tensor[])[0] }, {})[0]!,
   }),

@@ -1,15 +1,21 @@
 import * as tf from "@tensorflow/tfjs";
 import {
+  GAE_SCAN,
+  GROUP_STATISTICS,
+  KL_PENALTY,
+  KL_PENALTY_GRADIENT,
   LINEAR_LOG_PROB_ENTROPY,
   LINEAR_LOG_PROB_ENTROPY_GRADIENT,
   LOG_PROB_ENTROPY,
   LOG_PROB_ENTROPY_GRADIENT,
   type LinearLogProbAttrs,
   type LogProbAttrs,
+  MASKED_WHITEN,
   POLICY_LOSS,
   POLICY_LOSS_GRADIENT,
   type PolicyLossAttrs,
 } from "verl";
+import { gaeScan, groupStatistics, klPenalty, klPenaltyGradient, maskedWhiten } from "./batch-kernels.ts";
 import { Gpu } from "./dispatch.ts";
 import { linearLogProbEntropy, linearLogProbEntropyGradient } from "./linear-log-prob-entropy.ts";
 import { logProbEntropy, logProbEntropyGradient } from "./log-prob-entropy.ts";
@@ -27,6 +33,11 @@ const KERNELS: Readonly<Record<string, Implementation>> = {
     linearLogProbEntropyGradient(gpu, inputs, attrs),
   [POLICY_LOSS]: (gpu, inputs, attrs: PolicyLossAttrs) => policyLoss(gpu, inputs, attrs),
   [POLICY_LOSS_GRADIENT]: (gpu, inputs) => policyLossGradient(gpu, inputs),
+  [MASKED_WHITEN]: maskedWhiten,
+  [GROUP_STATISTICS]: groupStatistics,
+  [GAE_SCAN]: gaeScan,
+  [KL_PENALTY]: klPenalty,
+  [KL_PENALTY_GRADIENT]: klPenaltyGradient,
 };
 
 /** Registers them on tfjs' backend of that name. */

@@ -8,8 +8,6 @@ const PACKAGE = "webgpu";
 export interface AdapterChoice {
   /** Part of the adapter's name; undefined: the system's first choice. */
   adapter?: string;
-  /** Toggles of Dawn to switch off, such as `timestamp_quantization`. */
-  disabledToggles?: readonly string[];
 }
 
 export interface OpenDevice {
@@ -50,11 +48,12 @@ async function load(): Promise<typeof Dawn> {
   }
 }
 
-async function findAdapter({ adapter, disabledToggles = [] }: AdapterChoice): Promise<GPUAdapter> {
+async function findAdapter({ adapter }: AdapterChoice): Promise<GPUAdapter> {
   const { create, globals } = await load();
+  // Timestamps are coarse on purpose, for web pages' sake; here they measure kernels.
   const gpu = create([
+    "disable-dawn-features=timestamp_quantization",
     ...(adapter === undefined ? [] : [`adapter=${adapter}`]),
-    ...(disabledToggles.length === 0 ? [] : [`disable-dawn-features=${disabledToggles.join(",")}`]),
   ]);
   kept.push(gpu);
   provideGlobals(gpu, globals);
@@ -73,7 +72,7 @@ let looked: { choice: string; adapter: Promise<GPUAdapter> } | undefined;
 
 /** The adapter of that choice; looked for once. An adapter gives one device. @throws NoDevice */
 export function adapterOf(choice: AdapterChoice = {}): Promise<GPUAdapter> {
-  const key = JSON.stringify([choice.adapter, choice.disabledToggles]);
+  const key = choice.adapter ?? "";
   if (looked?.choice !== key) looked = { choice: key, adapter: findAdapter(choice) };
   return looked.adapter;
 }

@@ -2,6 +2,7 @@ import * as tf from "@tensorflow/tfjs";
 import type { TensorBackend } from "verl";
 import { registerWebGpuKernels } from "../../kernel/webgpu/register.ts";
 import { registerGradients } from "../gradients.ts";
+import { addManyInTurns } from "./add-many.ts";
 import { createBackend, isInstalled, PACKAGE } from "./backend.ts";
 import { adapterOf, NoDevice, openDevice, type AdapterChoice } from "./dawn.ts";
 
@@ -47,6 +48,7 @@ async function register(choice: AdapterChoice): Promise<void> {
   // The package registers a backend of its own when it is loaded, with a device that knows no subgroups.
   tf.removeBackend(NAME);
   tf.registerBackend(NAME, () => backend);
+  addManyInTurns(NAME);
   registerWebGpuKernels(NAME);
   registerGradients();
 }
