@@ -1,7 +1,11 @@
-/** The public face of the SDK. Nothing else is public but `verl/testing` and the built-in plugin, `verl/plugins`. */
+/**
+ * The public face of the SDK: what plugins and programs need. Nothing else is public but `verl/testing` and the built-in plugin,
+ * `verl/plugins`. Of config and trainer only what starts a run is here; the rest is the command line's.
+ */
 export * from "./errors/index.ts";
 export * from "./registry/index.ts";
-export * from "./config/index.ts";
+export type * from "./config/index.ts";
+export { loadConfig, loadRunConfig } from "./config/index.ts";
 export * from "./batch/index.ts";
 export * from "./tensor/index.ts";
 export * from "./algorithm/index.ts";
@@ -10,4 +14,5 @@ export * from "./data/index.ts";
 export * from "./reward/index.ts";
 export * from "./agent/index.ts";
 export * from "./controller/index.ts";
-export * from "./trainer/index.ts";
+export type * from "./trainer/index.ts";
+export { JsonLinesFile, PpoTrainer, processValidationMetrics, SftTrainer, Trackers } from "./trainer/index.ts";

@@ -12,6 +12,7 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: "backend", summary: "Show and install tensor backends", load: () => import("./backend.ts") },
   { name: "config", summary: "Print, explain or check a config", load: () => import("./config.ts") },
   { name: "data", summary: "Check a dataset file, or write one in verl's columns", load: () => import("./data.ts") },
+  { name: "doctor", summary: "Check this machine, the plugins and a config", load: () => import("./doctor.ts") },
   {
     name: "gateway",
     summary: "Serve a model to agents, and keep what they sample",

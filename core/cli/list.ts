@@ -1,14 +1,17 @@
 import { KIND_NAMES, kindInfo, registries, type Kind, type Registration } from "../registry/index.ts";
 import type { CliCommand } from "./command.ts";
+import { listAvailable } from "./list-available.ts";
 import { addRegistryOptions, loadForOptions, parseKind, type RegistryOptions } from "./registry-options.ts";
 import { table } from "./table.ts";
 
 export const command: CliCommand = {
   configure(self, ctx) {
-    addRegistryOptions(self.argument("[kind]", "one kind only, for example adv_estimator")).action(
-      async (kind: string | undefined, options: RegistryOptions) => {
+    addRegistryOptions(self.argument("[kind]", "one kind only, for example adv_estimator"))
+      .option("--available", "list installed plugins that are not enabled, without importing them")
+      .action(async (kind: string | undefined, options: RegistryOptions & { available?: boolean }) => {
         const kinds = kind === undefined ? KIND_NAMES : [parseKind(kind)];
         await loadForOptions(options, ctx);
+        if (options.available) return listAvailable(options, ctx);
         if (options.json)
           ctx.print(
             JSON.stringify(
@@ -18,8 +21,7 @@ export const command: CliCommand = {
             ),
           );
         else ctx.print(kinds.map(section).join("\n\n"));
-      },
-    );
+      });
   },
 };
 

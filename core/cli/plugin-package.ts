@@ -1,14 +1,8 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { VerlError } from "../errors/index.ts";
-import {
-  loadPlugin,
-  loadPlugins,
-  packageFolder,
-  pluginManifest,
-  type LoadedPlugin,
-  type PluginManifest,
-} from "../registry/index.ts";
+import { loadPlugin, loadPlugins, type LoadedPlugin } from "../registry/index.ts";
+import { packageFolder, pluginManifest, type PluginManifest } from "../registry/manifest.ts";
 
 /** A plugin's package with its plugin loaded. */
 export interface PluginPackage {

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { packageFolder, pluginManifest } from "../registry/index.ts";
+import { packageFolder, pluginManifest } from "../registry/manifest.ts";
 import { defaultsList, packageOf, type DefaultsItem } from "./defaults-list.ts";
 import type { Problem } from "./problem.ts";
 import { readYaml } from "./read-yaml.ts";

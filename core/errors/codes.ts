@@ -198,6 +198,10 @@ export const ERROR_CODES = {
     blame: "plugin",
     when: "A worker group was called with arguments that its dispatch mode cannot spread over the ranks.",
   },
+  VERL_DOCTOR_FAILED: {
+    blame: "host",
+    when: "`verl doctor` found something that keeps runs from working; its report says what.",
+  },
   VERL_ENGINE_BATCH: {
     blame: "host",
     when: "A batch handed to an engine lacks a field, or holds token ids or masks that the model cannot read.",
