@@ -123,11 +123,20 @@ const augmentations = {
     code.replace(/^declare module "\.[^"]*"/gm, `declare module "./${fileName.replace(/\.d\.ts$/, ".js")}"`),
 };
 
+/** Declarations of earlier builds go, as chunks do. */
+const tidyTypes = {
+  name: "verl-tidy-types",
+  async writeBundle(_options, bundle) {
+    const old = (await readdir(at("dist"))).filter((file) => file.endsWith(".d.ts") && !(file in bundle));
+    await Promise.all(old.map((file) => rm(at(`dist/${file}`))));
+  },
+};
+
 const types = {
   input: { index: entries.index, plugins: entries.plugins, testing: entries.testing },
   output: { dir: "dist", format: "es", minifyInternalExports: false },
   external,
-  plugins: [selfReference, dts({ tsconfig: at("tsconfig.json") }), augmentations],
+  plugins: [selfReference, dts({ tsconfig: at("tsconfig.json") }), augmentations, tidyTypes],
 };
 
 /** The scaffolder bundles what it uses, so the licences of that come along. */
