@@ -181,7 +181,7 @@ it("tells of two controllers on one port", async () => {
   const { address } = await listen();
   await expect(listen(undefined, address.port)).rejects.toMatchObject({
     code: "VERL_CONTROLLER_LISTEN",
-    message: expect.stringContaining("another process listens there") as string,
+    message: expect.stringContaining("another process listens there") as unknown as string,
   });
 });
 

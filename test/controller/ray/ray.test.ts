@@ -139,7 +139,7 @@ it("says what is wrong with a cluster that is not there, and with a Python that 
   const python = await fate(open({ python: "/usr/bin/false" }).resources());
   expect(python.error).toMatchObject({
     code: "VERL_RAY_CLUSTER",
-    message: expect.stringContaining("exited with code 1") as string,
+    message: expect.stringContaining("exited with code 1") as unknown as string,
   });
   await expect(open({ address: "nowhere" }).resources()).rejects.toThrow(
     '"nowhere" is not the address of a Ray cluster.',
