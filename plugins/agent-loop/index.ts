@@ -53,7 +53,8 @@ export const agentLoops = [
       "agent_loop/calls_not_run_count": "Calls after the last user turn that is allowed.",
       "agent_loop/invalid_calls_count": "Calls that could not be read, of no tool, or with arguments that do not fit.",
       "agent_loop/results_not_shown_count": "Tool results and user messages that did not fit the response any more.",
-      "agent_loop/template_drift": "Share of conversations (one a prompt) whose history the chat template rewrote.",
+      "agent_loop/template_drift":
+        "Share of the conversations looked at (one in 64, or all where drift matters) whose history the chat template rewrote.",
       "agent_loop/tool_errors_count": "Calls that threw or took too long.",
     },
     departures: [

@@ -25,10 +25,14 @@ export interface ToolAgentConfig {
   actor_rollout_ref: { rollout: Pick<PpoConfig["actor_rollout_ref"]["rollout"], "multi_turn"> };
 }
 
+/** Where drift is only counted, one conversation in so many is looked at: they share the template, and rendering a history costs time. */
+const LOOKED_AT = 64;
+
 /** Conversations of several turns: the model calls tools and is told their results, and a simulated user answers it. */
 export class ToolAgentLoop extends AgentLoop {
   /** By the set of tools: most rows have the same. */
   private readonly turnTokens = new Map<string, TurnTokens>();
+  private begun = 0;
 
   constructor(
     @inject(CONFIG) private readonly config: ToolAgentConfig,
@@ -42,7 +46,9 @@ export class ToolAgentLoop extends AgentLoop {
   async run(sample: AgentSample, ctx: AgentContext): Promise<Trajectory> {
     const tools = await this.parts.toolsOf(sample.row);
     const interactionKwargs = rowField(sample.row, "interaction_kwargs") as Record<string, unknown> | undefined;
+    const { multi_turn: limits } = this.config.actor_rollout_ref.rollout;
     const conversation = new ToolConversation({
+      looksForDrift: limits.template_drift !== "append" || this.begun++ % LOOKED_AT === 0,
       sample,
       ctx,
       tools,
@@ -52,7 +58,7 @@ export class ToolAgentLoop extends AgentLoop {
       interaction: this.parts.hasInteractions ? this.parts.interaction(interactionKwargs?.name) : undefined,
       interactionKwargs: interactionKwargs ?? {},
       toolsKwargs: (rowField(sample.row, "tools_kwargs") ?? {}) as Record<string, unknown>,
-      limits: this.config.actor_rollout_ref.rollout.multi_turn,
+      limits,
       log: this.log,
     });
     return conversation.run();

@@ -49,6 +49,8 @@ const STOP_REASONS: Readonly<Record<TerminationReason, Trajectory["stopReason"]>
 };
 
 export interface ConversationParts {
+  /** Whether to compare the history with what the template makes of it. */
+  looksForDrift: boolean;
   sample: AgentSample;
   ctx: AgentContext;
   tools: ReadonlyMap<string, OfferedTool>;
@@ -134,7 +136,7 @@ export class ToolConversation {
     if (interaction !== undefined) {
       this.interactionId = await this.timed((context) => interaction.start(interactionKwargs, context));
     }
-    if (this.looksForDrift) this.shown = this.parts.tokens.render(this.messages);
+    if (this.parts.looksForDrift) this.shown = this.parts.tokens.render(this.messages);
     ctx.signal.throwIfAborted();
     return "generating";
   }
@@ -265,11 +267,6 @@ export class ToolConversation {
 
   private get room(): number {
     return this.parts.ctx.sampling.max_tokens - this.trajectory.responseLength;
-  }
-
-  /** Where only drift is counted, one conversation of a group tells: they share the template. */
-  private get looksForDrift(): boolean {
-    return this.parts.limits.template_drift !== "append" || this.parts.sample.sampleIndex === 0;
   }
 
   /**

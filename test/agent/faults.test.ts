@@ -142,7 +142,7 @@ describe("tools in a run", () => {
     const result = await run(prompts(calls.length), { rollout, createLoop: () => loop });
     await parts.close();
     const texts = Array.from({ length: result.batch.length }, (_, row) =>
-      tokenizer.decode(result.batch.tensor("responses", "int32").row(row).data as Int32Array),
+      tokenizer.decode(result.batch.tensor("responses", "int32").row(row).data),
     );
     return { ...result, texts };
   }

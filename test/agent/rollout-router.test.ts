@@ -62,13 +62,14 @@ describe("RolloutRouter", () => {
 
   it("tells weights, sleep and the end to all, and has the version that all have", async () => {
     const told: string[] = [];
+    const tell = (word: string): Promise<void> => Promise.resolve(void told.push(word));
     const engine = (weightVersion: number) =>
       Object.assign(new FakeRollout(() => generation([])), {
         weightVersion,
-        updateWeights: async () => void told.push("weights"),
-        sleep: async () => void told.push("sleep"),
-        wake: async () => void told.push("wake"),
-        abort: async () => void told.push("abort"),
+        updateWeights: () => tell("weights"),
+        sleep: () => tell("sleep"),
+        wake: () => tell("wake"),
+        abort: () => tell("abort"),
         dispose: () => void told.push("dispose"),
       });
     const router = new RolloutRouter([engine(3), engine(2)]);

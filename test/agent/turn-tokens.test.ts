@@ -73,8 +73,7 @@ describe("a template that drops earlier reasoning", () => {
     expect(log.lines[0]).toMatch(/rewrites history when .* at character 31 stood "<", now "a"/);
   });
 
-  it("is looked for in one conversation of a group", async () => {
-    expect((await converse({ ...THINKING, sampleIndex: 1 })).metrics).not.toHaveProperty(["agent_loop/template_drift"]);
+  it("is not found where a template appends", async () => {
     const straight = await converse({
       tools: toolsFile("ping"),
       say: (turn: number) => (turn === 0 ? callOf("ping") : "x"),
@@ -85,7 +84,6 @@ describe("a template that drops earlier reasoning", () => {
   it("forks the trajectory where the run says so: the rewritten history is context, and nothing in it is trained", async () => {
     const { prompts, trajectory, text } = await converse({
       ...THINKING,
-      sampleIndex: 1,
       overrides: ["template_drift=fork"],
     });
     expect(prompts[2]).not.toContain("thought 0");

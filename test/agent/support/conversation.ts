@@ -49,7 +49,6 @@ export interface ConversationOptions {
   maxTokens?: number;
   rollout?: RolloutEngine;
   signal?: AbortSignal;
-  sampleIndex?: number;
 }
 
 /** A tool agent with the container and the parts of a run. */
@@ -73,7 +72,7 @@ export function toolAgent({ tools, interactions, overrides = [], template }: Omi
 /** Runs one conversation. */
 export async function converse(options: ConversationOptions) {
   const { loop, parts, tokenizer, log } = toolAgent(options);
-  const { say, row = {}, maxTokens = 2000, sampleIndex = 0 } = options;
+  const { say, row = {}, maxTokens = 2000 } = options;
   const prompts: string[] = [];
   const requests: SamplingParams[] = [];
   const rollout =
@@ -92,7 +91,7 @@ export async function converse(options: ConversationOptions) {
     messages,
     promptIds: tokenizer.encodeChat(messages, { addGenerationPrompt: true }),
     uid: "u",
-    sampleIndex,
+    sampleIndex: 0,
     row,
     validate: false,
   };
