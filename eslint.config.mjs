@@ -64,7 +64,7 @@ const oneWay = Object.entries(ROOMS).flatMap(([room, allowed]) =>
 );
 
 export default tseslint.config(
-  { ignores: ["dist/", "templates/dist/", "runs/", "node_modules/", "**/fixtures/**", "templates/projects/**"] },
+  { ignores: ["api/", "dist/", "templates/dist/", "runs/", "node_modules/", "**/fixtures/**", "templates/projects/**"] },
   {
     files: ["**/*.ts"],
     extends: [...tseslint.configs.recommendedTypeChecked],

@@ -25,7 +25,14 @@ type Values = Readonly<Record<string, string>>;
 
 function placeholders({ template, name, key, pm }: Choices, raw: Files): Values {
   const { version } = ownPackage();
-  const own = { name, key, specifier: specifierOf(name), version: "0.1.0", api: apiRange(version) };
+  const own = {
+    name,
+    key,
+    specifier: inYaml(specifierOf(name)),
+    yaml_name: inYaml(name),
+    version: "0.1.0",
+    api: apiRange(version),
+  };
   const part = (file: string): string => fill((raw.get(PARTS + file) ?? "").trimEnd(), own);
   const { description, preset, typescript, example }: Template = TEMPLATES[template];
   const plugin = (specifier: string): string => `plugins:\n  - ${specifier}\n\n`;
@@ -43,6 +50,9 @@ function placeholders({ template, name, key, pm }: Choices, raw: Files): Values 
     install: pm === "npm" ? "npm ci" : `${pm} install --frozen-lockfile`,
   };
 }
+
+/** A scope's `@` starts no plain value in YAML. */
+const inYaml = (text: string): string => (text.startsWith("@") ? JSON.stringify(text) : text);
 
 const fill = (text: string, values: Values): string =>
   text.replace(/__([a-z_]+?)__/g, (whole, name: string) => values[name] ?? whole);
