@@ -10,6 +10,7 @@ import {
   type Transport,
   type WorkerGroupOptions,
 } from "../controller/index.ts";
+import { VerlError } from "../errors/index.ts";
 import { BUILT_IN_PLUGIN, loadedPlugins } from "../registry/index.ts";
 import { usesReference } from "./ppo-fields.ts";
 import type { TrainingLength } from "./role-configs.ts";
@@ -130,7 +131,7 @@ class Starter {
     this.ranks = this.inline ? [1] : new Array<number>(trainer.nnodes).fill(trainer.n_gpus_per_node);
     this.perPlace = trainer.device === "cuda" ? { CPU: 1, GPU: 1 } : { CPU: 1 };
     this.transport = site.container.create("transport", controller.transport);
-    this.deadline = AbortSignal.any([options.signal, AbortSignal.timeout(controller.start_timeout_s * 1000)]);
+    this.deadline = AbortSignal.any([options.signal, startDeadline(controller.start_timeout_s)]);
     const asked = trainer.nnodes * trainer.n_gpus_per_node;
     if (this.inline && asked > 1)
       site.log.info(`The config counts on ${asked} ranks. One does the work of all, with the same result.`);
@@ -173,4 +174,14 @@ class Starter {
     for (const group of this.groups.splice(0)) await group.dispose();
     await this.transport.close();
   }
+}
+
+function startDeadline(seconds: number): AbortSignal {
+  const controller = new AbortController();
+  const late = new VerlError("VERL_CONTROLLER_POOL", `The workers did not start within ${seconds} s.`, {
+    location: { path: "controller.start_timeout_s" },
+    hint: "The log says how far they came. Large models, or a loaded machine, may need more time.",
+  });
+  setTimeout(() => controller.abort(late), seconds * 1000).unref();
+  return controller.signal;
 }
