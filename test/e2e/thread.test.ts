@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, jest } from "@jest/globals";
 
 // Each run is a process of its own, whose ranks compile their graphs anew.
-jest.setTimeout(300_000);
+jest.setTimeout(600_000);
 
 const BIN = join(import.meta.dirname, "../../dist/bin.js");
 const MODEL = join(import.meta.dirname, "../../examples/sort-letters/model");
