@@ -8,6 +8,7 @@ export const IMPORTANCE = {
   spelling: "It is read, from another place",
 } as const;
 
+/** How much a note matters to the reader; most first in `IMPORTANCE`. */
 export type Importance = keyof typeof IMPORTANCE;
 
 /** Something that a person should know of a config that is valid all the same. */

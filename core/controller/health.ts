@@ -22,4 +22,5 @@ export interface HealthLimits {
   readonly lostS: number;
 }
 
+/** Limits of a run whose config names none. */
 export const HEALTH_LIMITS: HealthLimits = { pingS: 2, silentS: 10, lostS: 300 };

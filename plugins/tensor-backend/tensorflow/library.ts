@@ -100,10 +100,10 @@ async function fromPython(deps: string, scratch: string, request: BackendInstall
   await unpackWheel(join(scratch, wheel), deps, request);
 }
 
-const unpackArchive = (file: string, deps: string, { signal }: BackendInstall): Promise<void> =>
+const unpackArchive = (file: string, deps: string, { signal }: BackendInstall): Promise<unknown> =>
   run("tar", ["-xzf", file, "-C", deps, "--no-same-owner"], { cwd: deps, signal });
 
-const unpackWheel = (wheel: string, deps: string, { signal }: BackendInstall): Promise<void> =>
+const unpackWheel = (wheel: string, deps: string, { signal }: BackendInstall): Promise<unknown> =>
   run("python3", ["-c", UNPACK, wheel, deps], { cwd: deps, signal });
 
 async function addLinks(folder: string): Promise<void> {
