@@ -193,7 +193,7 @@ describe("other modes", () => {
     expect(await group.call("own", ["a", "b"])).toBe("updated");
   });
 
-  it("run a function with the rank's share, and refuse uneven shares", async () => {
+  it("DP_COMPUTE_PROTO_WITH_FUNC runs a function with the rank's share, and refuses uneven shares", async () => {
     const group = await WorkerGroup.create(Plain, [], { worldSize: 2 });
     const work = (worker: Worker, batch: unknown): Promise<DataProto> =>
       Promise.resolve(
