@@ -39,7 +39,13 @@ export default {
     project(
       "unit",
       ["test/**/*.test.ts"],
-      ["<rootDir>/test/(e2e|dist|bench)/", "/webgpu[^/]*$", "/tensor-backend/tensorflow/", "/controller/ray/"],
+      [
+        "<rootDir>/test/(e2e|dist|bench)/",
+        "<rootDir>/test/docs/code-blocks",
+        "/webgpu[^/]*$",
+        "/tensor-backend/tensorflow/",
+        "/controller/ray/",
+      ],
     ),
     project("webgpu", ["test/**/webgpu*.test.ts"]),
     {
@@ -55,7 +61,7 @@ export default {
       // Ranks are processes of the build, and so is the controller.
       moduleNameMapper: { "^verl$": "<rootDir>/dist/index.js", "^verl/plugins$": "<rootDir>/dist/plugins.js" },
     },
-    project("e2e", ["test/e2e/**/*.test.ts"]),
+    project("e2e", ["test/e2e/**/*.test.ts", "test/docs/code-blocks.test.ts"]),
     project("dist", ["test/dist/**/*.test.ts"]),
   ],
 };

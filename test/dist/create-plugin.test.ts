@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { publint } from "publint";
-import { TEMPLATE_NAMES, TEMPLATES, type TemplateName } from "../../templates/src/templates.ts";
+import { TEMPLATE_NAMES, TEMPLATES, type Template, type TemplateName } from "../../templates/src/templates.ts";
 import { pack, type Packed } from "./pack.ts";
 import { serveRegistry, type LocalRegistry } from "./registry.ts";
 
@@ -129,7 +129,8 @@ describe.each(TEMPLATE_NAMES)("a fresh project of the template %s", (template) =
   it("trains from its YAML", async () => {
     if (template === "policy-loss") return expect(existsSync(join(first, "runs/try/report.html"))).toBe(true);
     await warmUp(folder, template);
-    if ("prepare" in TEMPLATES[template]) await shell(`node ${TEMPLATES[template].prepare}`, folder);
+    const { prepare }: Template = TEMPLATES[template];
+    if (prepare !== undefined) await shell(`node ${prepare}`, folder);
     if (TEMPLATES[template].preset) await shell("npm run build", folder);
     await shell(`npx verl train examples/run.yaml ${FEW}`, folder);
     const metrics = readFileSync(join(folder, "runs/try/metrics.jsonl"), "utf8").trim().split("\n");

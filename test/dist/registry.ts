@@ -31,7 +31,7 @@ export async function serveRegistry(packed: readonly Packed[], upstream: string)
     const theirs = await fetch(new URL(request.url!.slice(1), upstream), { headers: { accept } });
     response.writeHead(theirs.status, { "content-type": theirs.headers.get("content-type") ?? "application/json" });
     if (theirs.body === null) return void response.end();
-    Readable.fromWeb(theirs.body as Parameters<typeof Readable.fromWeb>[0]).pipe(response);
+    Readable.fromWeb(theirs.body).pipe(response);
   }
 
   async function documentOf({ name, version, folder, tarball, integrity }: Packed): Promise<object> {
