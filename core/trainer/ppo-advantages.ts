@@ -33,7 +33,7 @@ async function perTokenKl(batch: DataProto, penalty: Pick<KlPenalty, "compute" |
   };
   const [old, reference] =
     penalty.over === "vocabulary" ? ["old_log_softmax", "ref_log_softmax"] : ["old_log_probs", "ref_log_prob"];
-  const kl = tf.tidy(() => penalty.compute(tensor(old!), tensor(reference!)));
+  const kl = tf.tidy(() => penalty.compute(tensor(old), tensor(reference)));
   const values = (await kl.data()) as Float32Array;
   kl.dispose();
   return values;
