@@ -4,7 +4,7 @@ Needs nothing but the standard library and ray. Says everything over one connect
 channel/handshake.ts have the format), and ends, with all that it started, when that connection or its standard input is lost.
 """
 
-import collections, hashlib, hmac, json, os, queue, secrets, shutil, signal  # noqa: E401
+import collections, contextlib, hashlib, hmac, json, os, queue, secrets, shutil, signal  # noqa: E401
 import socket, ssl, struct, subprocess, sys, threading, time  # noqa: E401
 
 import ray
@@ -63,6 +63,12 @@ class Shim:
         )
         self.process.stdin.write(first_line.encode() + b"\n")
         self.process.stdin.flush()
+        threading.Thread(target=self.follow, args=(os.getppid(),), daemon=True).start()
+
+    def follow(self, raylet):
+        while os.getppid() == raylet:
+            time.sleep(1)
+        os._exit(1)  # by itself, an actor stays for a long time
 
     def where(self):
         return {"ip": get_node_ip_address(), "pid": self.process.pid}
@@ -77,13 +83,9 @@ class Shim:
 
     def stop(self):
         for number, seconds in ((signal.SIGTERM, 2), (signal.SIGKILL, 5)):
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired, ProcessLookupError):
                 os.killpg(self.process.pid, number)
                 return self.process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                pass
-            except ProcessLookupError:
-                return self.process.poll()
 
 
 class Driver:
@@ -118,10 +120,9 @@ class Driver:
         for rank in [r for r in self.waiting if self.groups[r["group"]["id"]].wait(0)]:
             self.waiting.remove(rank)
             bundle = PlacementGroupSchedulingStrategy(self.groups[rank["group"]["id"]], rank["bundle"])
-            custom = {name: amount for name, amount in rank["resources"].items() if name not in ("CPU", "GPU")}
-            cpus, gpus = (rank["resources"].get(name, 0) for name in ("CPU", "GPU"))
-            options = {"num_cpus": cpus, "num_gpus": gpus, "resources": custom, "max_restarts": 0, "max_concurrency": 4}
-            shim = ray.remote(Shim).options(**options, scheduling_strategy=bundle)
+            amounts = {**rank["resources"]}
+            options = {"num_cpus": amounts.pop("CPU", 0), "num_gpus": amounts.pop("GPU", 0), "resources": amounts}
+            shim = ray.remote(Shim).options(**options, max_restarts=0, max_concurrency=4, scheduling_strategy=bundle)
             actor = shim.remote(rank["argv"], rank["env"], rank["cwd"], rank["first_line"])
             self.actors[rank["id"]] = actor
             self.watched[actor.where.remote()] = ("started", rank["id"])
@@ -176,7 +177,6 @@ def beat(link):
 def main():
     given, commands = os.environ.pop("VERL_RAY_LINK", None), queue.Queue()
     link = Link(**json.loads(given or sys.stdin.buffer.readline()))
-    # On its standard input, which is held open, nothing else comes.
     readers = [link.read] if given else [link.read, lambda: json.loads(sys.stdin.buffer.read())]
     for work, *args in [(beat, link)] + [(told_by, read, commands) for read in readers]:
         threading.Thread(target=work, args=args, daemon=True).start()

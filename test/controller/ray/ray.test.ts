@@ -26,7 +26,8 @@ afterAll(() => cluster.stop());
 afterEach(async () => {
   await Promise.all(transports.splice(0).map((transport) => transport.close()));
   // Whatever a test did, nothing of it is left.
-  await until(() => ranks().length + actors().length + drivers().length === 0, 20, "no process of a run is left");
+  const left = (): string[] => [...ranks(), ...actors(), ...drivers()].map(({ pid, words }) => `${pid} ${words}`);
+  await until(() => left().length === 0, 20, "no process of a run is left").catch(() => expect(left()).toEqual([]));
   lines.length = 0;
 });
 
