@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import {
   definePlugin,
@@ -84,7 +85,8 @@ describe("a plugin is found", () => {
        }`,
     );
     const loaded = await loadPlugin("./parser.ts", { configFile });
-    expect(loaded).toEqual({ name: "./parser.ts", provides: [{ kind: "tool_parser", key: "mine" }] });
+    const url = pathToFileURL(join(root, "parser.ts")).href;
+    expect(loaded).toEqual({ name: "./parser.ts", url, provides: [{ kind: "tool_parser", key: "mine" }] });
     expect(registries.tool_parser.find("mine").source).toBe("./parser.ts");
     expect(await loadPlugin("./parser.ts", { configFile })).toBe(loaded);
   });

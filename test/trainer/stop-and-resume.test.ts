@@ -146,7 +146,8 @@ describe("a run in a used directory", () => {
     };
     const fresh = [...SHORT, "trainer.resume_mode=disable"];
     await expect(train(folder, fresh, { hook: stopped })).rejects.toThrow();
-    expect(readdirSync(`${folder}/run`).sort()).toEqual(["previous-1"]);
+    // It broke after its first answers, which were traced at once.
+    expect(readdirSync(`${folder}/run`).sort()).toEqual(["previous-1", "traces.jsonl"]);
     expect(readdirSync(`${folder}/run/previous-1`).sort()).toEqual([
       "global_step_1",
       "global_step_2",
@@ -156,6 +157,7 @@ describe("a run in a used directory", () => {
       "report.html",
       "rollouts.jsonl",
       "run.json",
+      "traces.jsonl",
     ]);
     const { terminal } = await train(folder, SHORT);
     expect(terminal).not.toContain("Resuming");
