@@ -161,8 +161,9 @@ describe("a run in a used directory", () => {
     ]);
     const { terminal } = await train(folder, SHORT);
     expect(terminal).not.toContain("Resuming");
+    expect(terminal).toContain("previous-2");
     const third = await train(folder, fresh);
-    expect(third.terminal).toContain("previous-2");
+    expect(third.terminal).toContain("previous-3");
     expect(metricsOf(`${folder}/run`).map(({ step }) => step)).toEqual([1, 2]);
   });
 
