@@ -156,8 +156,9 @@ describe("tools in a run", () => {
     expect(texts[2]).toContain("Error when executing tool: timed out after 0.2 s");
     expect(texts[4]).toMatch(/x{128}\.\.\.\(truncated\)\.\.\.x{128}/);
     expect(metrics).toMatchObject({ "agent_loop/tool_calls/count": 6, "agent_loop/ended/answered": 8 });
-    expect(metrics["agent_loop/tool_latency/p95"]).toBeGreaterThanOrEqual(0.2);
-    expect(metrics["agent_loop/slowest/tool_calls"]).toBeGreaterThanOrEqual(0.2);
+    expect(metrics["agent_loop/tool_latency/p95"]).toBeGreaterThanOrEqual(0.19);
+    // Timers may fire a little early.
+    expect(metrics["agent_loop/slowest/tool_calls"]).toBeGreaterThanOrEqual(0.19);
   });
 
   it("are opened anew when a conversation is tried again, and all released", async () => {
