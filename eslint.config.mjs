@@ -64,7 +64,19 @@ const oneWay = Object.entries(ROOMS).flatMap(([room, allowed]) =>
 );
 
 export default tseslint.config(
-  { ignores: ["api/", "dist/", "templates/dist/", "runs/", "node_modules/", "**/fixtures/**", "templates/projects/**"] },
+  // Example plugins are packages of their own: their `npm run check` lints them.
+  {
+    ignores: [
+      "api/",
+      "dist/",
+      "examples/plugins/",
+      "templates/dist/",
+      "runs/",
+      "node_modules/",
+      "**/fixtures/**",
+      "templates/projects/**",
+    ],
+  },
   {
     files: ["**/*.ts"],
     extends: [...tseslint.configs.recommendedTypeChecked],

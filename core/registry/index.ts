@@ -12,7 +12,13 @@ export {
   type LoadPluginOptions,
 } from "./load-plugin.ts";
 export { createLogger, type Logger, type LoggerOptions } from "./logger.ts";
-export { installedPlugins, pluginManifest, type ManifestTesting, type PluginManifest, type ProvidedKeys } from "./manifest.ts";
+export {
+  installedPlugins,
+  pluginManifest,
+  type ManifestTesting,
+  type PluginManifest,
+  type ProvidedKeys,
+} from "./manifest.ts";
 export type { MetricsSink } from "./metrics-sink.ts";
 export { nearest } from "./nearest.ts";
 export { resolveOptions, type LocateOption, type OptionProblem } from "./options.ts";

@@ -46,7 +46,7 @@ function reference(logits: ArrayLike<number>, target: number, temperature: numbe
 }
 
 const weightedSum = (rows: RowDistributions): tf.Scalar =>
-  tf.addN(listed(rows).map((row, i) => tf.sum(tf.mul(row, SLOPES[i]!)))) as tf.Scalar;
+  tf.addN(listed(rows).map((row, i) => tf.sum<tf.Scalar>(tf.mul(row, SLOPES[i]!))));
 
 function matrix(rows: number, columns: number, seed: number, scale: number): Float32Array {
   const rng = createRng(seed);
@@ -162,7 +162,7 @@ describe("log_prob_entropy", () => {
     const ids = tf.tensor1d(targets, "int32");
     const matrixOfHalves = { halves: tf.tensor2d(bits, [rows, words], "int32"), columns };
     const outputs = logProbEntropy(matrixOfHalves, ids);
-    const ones = (value: number) => tf.fill([rows], value) as tf.Tensor1D;
+    const ones = (value: number) => tf.fill<tf.Rank.R1>([rows], value);
     const [log_probs, entropy, log_sum_exp, sum_pi_squared] = SLOPES.map(ones);
     const slopes = { log_probs, entropy, log_sum_exp, sum_pi_squared } as RowDistributions;
     const gradient = await logProbEntropyGradient(matrixOfHalves, ids, outputs, slopes).halves.data<"int32">();

@@ -13,6 +13,7 @@ export function metricsOf(directory: string): LoggedStep[] {
 
 /** Without what depends on the clock and on the process. */
 export function timeless({ data }: LoggedStep): Record<string, number> {
-  const incidental = /^(timing_|perf\/(time|throughput|cpu_memory)|(val-aux\/)?(agent_loop\/(generate_sequences|slowest)|reward\/time_s))/;
+  const incidental =
+    /^(timing_|perf\/(time|throughput|cpu_memory)|(val-aux\/)?(agent_loop\/(generate_sequences|slowest)|reward\/time_s))/;
   return Object.fromEntries(Object.entries(data).filter(([name]) => !incidental.test(name)));
 }
