@@ -35,6 +35,8 @@ const project = (name, testMatch, testPathIgnorePatterns = []) => ({
 });
 
 export default {
+  // A busy machine is slow, not wrong.
+  testTimeout: 30_000,
   projects: [
     project(
       "unit",

@@ -28,8 +28,11 @@ it("describe themselves in a sentence, and every option and metric too", () => {
   }
 });
 
-it("have keys in the spelling of verl: no capitals but in dispatch modes", () => {
-  const odd = all().filter(({ kind, key }) => !(kind === "dispatch" ? /^[A-Z0-9_]+$/ : /^[a-z0-9_.+-]+$/).test(key));
+it("have keys in the spelling of verl: no capitals but in dispatch and execute modes", () => {
+  const capitals = ["dispatch", "execute"];
+  const odd = all().filter(
+    ({ kind, key }) => !(capitals.includes(kind) ? /^[A-Z0-9_]+$/ : /^[a-z0-9_.+-]+$/).test(key),
+  );
   expect(odd).toEqual([]);
 });
 
