@@ -116,11 +116,21 @@ const code = {
   plugins: [selfReference, lazyPackages, resolve({ extensions: [".ts", ".js", ".mjs"] }), typescript, assets, schemas],
 };
 
-/** Rooms merge their contracts into `EntryOf` by module name; in the bundle that name is the chunk's own. */
+/**
+ * Rooms merge their contracts into `EntryOf` by module name; in the bundle that name is the chunk's own. Rollup takes the names that
+ * they use there for globals, and renames the chunk's own declarations out of their way: `ClassEntry$1` is what they mean.
+ */
 const augmentations = {
   name: "verl-augmentations",
-  renderChunk: (code, { fileName }) =>
-    code.replace(/^declare module "\.[^"]*"/gm, `declare module "./${fileName.replace(/\.d\.ts$/, ".js")}"`),
+  renderChunk(code, { fileName }) {
+    const declared = new Set(code.match(/(?<=^(?:declare )?(?:abstract )?(?:interface|type|class) )[\w$]+/gm));
+    const renamed = (name) => (!declared.has(name) && declared.has(`${name}$1`) ? `${name}$1` : name);
+    return code.replace(
+      /^declare module "\.[^"]*"([^]*?^\})/gm,
+      (_, body) =>
+        `declare module "./${fileName.replace(/\.d\.ts$/, ".js")}"${body.replace(/[A-Z][\w$]*/g, (name) => renamed(name))}`,
+    );
+  },
 };
 
 /** Declarations of earlier builds go, as chunks do. */

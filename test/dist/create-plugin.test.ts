@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { publint } from "publint";
 import { TEMPLATE_NAMES, TEMPLATES, type Template, type TemplateName } from "../../templates/src/templates.ts";
+import { metricsOf } from "../trainer/support/read-run.ts";
 import { pack, type Packed } from "./pack.ts";
 import { serveRegistry, type LocalRegistry } from "./registry.ts";
 
@@ -82,9 +83,8 @@ it("takes a new user from nothing to a trained loss in three commands and five m
   process.stderr.write(`Machine time of the three commands: ${seconds.map((one) => one.toFixed(0)).join(" + ")} s.\n`);
   expect(seconds.reduce((sum, one) => sum + one, 0)).toBeLessThan(300);
   expect(seconds[2]).toBeLessThan(120);
-  const metrics = readFileSync(join(first, "runs/try/metrics.jsonl"), "utf8").trim().split("\n");
-  const rewards = metrics
-    .map((line) => (JSON.parse(line) as Record<string, number>)["critic/score/mean"])
+  const rewards = metricsOf(join(first, "runs/try"))
+    .map(({ data }) => data["critic/score/mean"])
     .filter((reward) => reward !== undefined);
   const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   expect(mean(rewards.slice(-5))).toBeGreaterThan(mean(rewards.slice(0, 5)) + 0.1);
@@ -120,8 +120,7 @@ describe.each(TEMPLATE_NAMES)("a fresh project of the template %s", (template) =
   });
 
   it("passes its check and its tests untouched", async () => {
-    await shell("npm run check", folder);
-    const { output } = await shell("npm test", folder);
+    const [, { output }] = await Promise.all([shell("npm run check", folder), shell("npm test", folder)]);
     expect(output).toMatch(/^# fail 0$/m);
     expect(output).not.toMatch(/^# pass 0$/m);
   });
@@ -133,15 +132,14 @@ describe.each(TEMPLATE_NAMES)("a fresh project of the template %s", (template) =
     if (prepare !== undefined) await shell(`node ${prepare}`, folder);
     if (TEMPLATES[template].preset) await shell("npm run build", folder);
     await shell(`npx verl train examples/run.yaml ${FEW}`, folder);
-    const metrics = readFileSync(join(folder, "runs/try/metrics.jsonl"), "utf8").trim().split("\n");
-    expect(metrics.length).toBeGreaterThanOrEqual(2);
+    expect(metricsOf(join(folder, "runs/try")).length).toBeGreaterThanOrEqual(2);
   });
 
   it("passes the kit from outside, and its package is what it says", async () => {
-    const { output } = await shell("npx verl plugin test", folder);
+    const build = TEMPLATES[template].typescript ? shell("npm run build", folder) : undefined;
+    const [{ output }] = await Promise.all([shell("npx verl plugin test", folder), build]);
     expect(output).toContain("✔ it describes itself in sentences");
     expect(output).not.toContain("✖");
-    if (TEMPLATES[template].typescript) await shell("npm run build", folder);
     const { messages } = await publint({ pkgDir: folder, strict: true });
     expect(messages).toEqual([]);
     const { files } = await pack(folder, work);
@@ -165,8 +163,8 @@ describe.each([
     });
     cpSync(join(first, "examples/sort-letters"), join(folder, "examples/sort-letters"), { recursive: true });
     symlinkSync(join(first, "node_modules"), join(folder, "node_modules"));
-    await shell("npm run check", folder);
-    expect((await shell("npm test", folder)).output).toMatch(/^# fail 0$/m);
+    const [{ output }] = await Promise.all([shell("npm test", folder), shell("npm run check", folder)]);
+    expect(output).toMatch(/^# fail 0$/m);
     const made = example === "sort-letters" ? first : warm.get(example)!;
     cpSync(join(made, "runs", example), join(folder, "runs", example), { recursive: true });
     await shell(`npx verl train examples/run.yaml ${FEW}`, folder);

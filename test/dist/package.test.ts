@@ -67,6 +67,19 @@ describe("the packed package", () => {
     expect({ stdout: stdout.trim(), stderr }).toEqual({ stdout: "function", stderr: "" });
   });
 
+  it("declares every type that its declarations use", async () => {
+    const types = ["index", "plugins", "testing"].map((name) => `node_modules/verl/dist/${name}.d.ts`);
+    const options = "--noEmit --strict --skipLibCheck false --target es2022 --module nodenext --types node --typeRoots";
+    const tsc = join(root, "node_modules/.bin/tsc");
+    const roots = join(root, "node_modules/@types");
+    // Other packages' declarations have faults, so that it fails in any case.
+    const failed = await run(tsc, [...options.split(" "), roots, ...types], { cwd: project }).catch(
+      (error: unknown) => error,
+    );
+    const lines = (failed as { stdout: string }).stdout.split("\n");
+    expect(lines.filter((line) => /^(node_modules\/verl\/|error )/.test(line))).toEqual([]);
+  }, 60_000);
+
   it("closes its internals", async () => {
     await expect(node("--input-type=module", "-e", "await import('verl/dist/index.js')")).rejects.toThrow(
       "ERR_PACKAGE_PATH_NOT_EXPORTED",
