@@ -13,6 +13,8 @@ const DEMONSTRATIONS = 200;
 /** Of the demonstrations: calls of the calculator, and of a tool that does not exist; the others answer at once. */
 const CALLS = 0.4;
 const MISTAKEN_CALLS = 0.1;
+/** Sums that each demonstrated call is chosen from. */
+const CHOICES = 16;
 /** 80 steps of 64 prompts, each new. */
 const PROMPTS = 80 * 64;
 
@@ -39,9 +41,28 @@ export function drawProblems(seed) {
     }
     return pairs;
   };
-  const [validation, demonstrations, train] = [fresh(HELD_OUT), fresh(DEMONSTRATIONS), fresh(PROMPTS)];
-  return { validation, demonstrations: rng.shuffle(demonstrations.map(demonstrate)), train };
+  const validation = fresh(HELD_OUT);
+  const calls = spread(DEMONSTRATIONS * CALLS, () => fresh(CHOICES));
+  const demonstrations = [...calls, ...fresh(DEMONSTRATIONS - calls.length)];
+  return { validation, demonstrations: rng.shuffle(demonstrations.map(demonstrate)), train: fresh(PROMPTS) };
 }
+
+/**
+ * Sums that show every digit at every place, of the question and of the result, about equally often: each is the one of a few that shows
+ * most of what was shown least. A call copies six digits and an answer three, and one that was never copied is a wrong answer each time.
+ */
+function spread(count, candidates) {
+  const times = new Map();
+  const rarity = (pair) => digits(pair).reduce((sum, digit) => sum + 1 / (1 + (times.get(digit) ?? 0)) ** 2, 0);
+  return Array.from({ length: count }, () => {
+    const chosen = candidates().reduce((best, pair) => (rarity(pair) > rarity(best) ? pair : best));
+    for (const digit of digits(chosen)) times.set(digit, (times.get(digit) ?? 0) + 1);
+    return chosen;
+  });
+}
+
+/** The nine digits of a sum, each with its place. */
+const digits = ([a, b]) => [...`${a}${b}${a + b}`].map((digit, place) => `${place}:${digit}`);
 
 /** Writes `train.parquet`, `validation.parquet` (verl's columns) and `sft.parquet` (conversations). */
 export async function makeData({ seed = 0, out = join(import.meta.dirname, "data") } = {}) {
