@@ -35,6 +35,8 @@ const project = (name, testMatch, testPathIgnorePatterns = []) => ({
 });
 
 export default {
+  // By default one core is left to the person at the keyboard.
+  maxWorkers: "100%",
   // A busy machine is slow, not wrong.
   testTimeout: 30_000,
   projects: [

@@ -73,7 +73,7 @@ async function train(name: string, overrides: readonly string[]): Promise<Record
   const lines = readFileSync(join(folder, name, "metrics.jsonl"), "utf8")
     .trim()
     .split("\n");
-  const incidental = /^(timing_|perf\/|global_seqlen\/|.*(generate_sequences|time_s)\/?)/;
+  const incidental = /^(timing_|perf\/|global_seqlen\/|.*(generate_sequences|time_s|slowest)\/?)/;
   return lines.map((line) => {
     const { data } = JSON.parse(line) as { data: Record<string, number> };
     return Object.fromEntries(Object.entries(data).filter(([metric]) => !incidental.test(metric)));
