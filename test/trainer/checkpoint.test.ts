@@ -81,6 +81,16 @@ describe("CheckpointManager", () => {
     }
   });
 
+  it("refuses a manifest that was edited: its step would number the wrong weights", async () => {
+    const path = await manager().save(3, partsOf(3));
+    const file = join(path, "manifest.json");
+    await writeFile(file, (await readFile(file, "utf8")).replace('"step": 3', '"step": 7'));
+    await expect(manager().load(path)).rejects.toMatchObject({
+      code: "VERL_CHECKPOINT_CORRUPT",
+      message: expect.stringContaining("manifest.json is not as it was written"),
+    });
+  });
+
   it("writes a model of other tools' layout inside of the checkpoint, hashed like the rest", async () => {
     const write = async (folder: string) => {
       await mkdir(join(folder, "deep"), { recursive: true });

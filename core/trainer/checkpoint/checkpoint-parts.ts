@@ -6,7 +6,7 @@ import { VerlError } from "../../errors/verl-error.ts";
 import { VERSION } from "../../registry/version.ts";
 import { readSafetensors, safetensorsChunks } from "../../tensor/safetensors.ts";
 import { digestFile, makeDurable, syncDirectory, writeDurably, type FileDigest } from "./durable-files.ts";
-import { FORMAT, MANIFEST_FILE, type Manifest } from "./manifest.ts";
+import { FORMAT, MANIFEST_FILE, sealed, type Manifest } from "./manifest.ts";
 import { stateFromJson, stateToJson } from "./state-json.ts";
 
 /** Folder, of a checkpoint's engine or of the run, that holds a model in the Hugging Face layout. */
@@ -75,7 +75,7 @@ export async function writeParts(directory: string, step: number, parts: Checkpo
     engines: Object.keys(parts.engines),
     files,
   };
-  await writeDurably(join(directory, MANIFEST_FILE), [Buffer.from(JSON.stringify(manifest, null, 2))]);
+  await writeDurably(join(directory, MANIFEST_FILE), [Buffer.from(JSON.stringify(sealed(manifest), null, 2))]);
   await syncDirectory(directory);
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { VerlError } from "../../errors/verl-error.ts";
@@ -19,6 +20,15 @@ export interface Manifest {
   engines: string[];
   /** Path inside the checkpoint → size and hash. */
   files: Record<string, FileDigest>;
+  /** Hash of all of the above, so that an edited manifest is told. Checkpoints of earlier versions have none. */
+  sha256?: string;
+}
+
+/** The manifest with its own hash. */
+export const sealed = (manifest: Manifest): Manifest => ({ ...manifest, sha256: hashOf(manifest) });
+
+function hashOf({ sha256: _, ...content }: Manifest): string {
+  return createHash("sha256").update(JSON.stringify(content)).digest("hex");
 }
 
 /** The manifest of a checkpoint, or undefined when the directory has none or half of one. */
@@ -33,8 +43,11 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
   }
 }
 
-/** Checks every file against its hash. @returns what is wrong with the first bad one, or undefined. */
+/** Checks the manifest and every file against its hash. @returns what is wrong with the first bad one, or undefined. */
 export async function findDamage(directory: string, manifest: Manifest): Promise<string | undefined> {
+  if (manifest.sha256 !== undefined && manifest.sha256 !== hashOf(manifest)) {
+    return `${MANIFEST_FILE} is not as it was written`;
+  }
   for (const [name, expected] of Object.entries(manifest.files)) {
     const actual = await digestFile(join(directory, name)).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
