@@ -1,9 +1,10 @@
 import * as tf from "@tensorflow/tfjs";
-import type { AdvantageConfig, AdvantageEstimator } from "../algorithm/advantage-estimator.ts";
+import type { AdvantageConfig, AdvantageEstimator, AdvantageOutput } from "../algorithm/advantage-estimator.ts";
 import { applyKlPenalty } from "../algorithm/kl-in-reward.ts";
 import type { KlPenalty } from "../algorithm/kl-penalty.ts";
 import { DataProto } from "../batch/data-proto.ts";
 import { NdArray } from "../batch/nd-array.ts";
+import { VerlError } from "../errors/index.ts";
 import type { StepMetrics } from "./metrics/step-metrics.ts";
 
 /** The batch with `token_level_rewards` equal to its scores. */
@@ -58,7 +59,7 @@ export function withAdvantages(
     field,
     batch.batch.has(field) ? batch.tensor(field) : batch.column(field),
   ]);
-  const { advantages, returns } = estimator.compute(
+  const result = estimator.compute(
     {
       ...Object.fromEntries(extra),
       token_level_rewards: batch.tensor("token_level_rewards", "float32"),
@@ -69,5 +70,23 @@ export function withAdvantages(
     config,
     { metric: (name, value) => metrics.add(name, value) },
   );
-  return batch.union(DataProto.fromSingleDict({ advantages, returns }));
+  return batch.union(DataProto.fromSingleDict({ ...checkedResult(result, mask.shape) }));
+}
+
+/** Estimators come from plugins. @throws VERL_ALGORITHM_SHAPE for a result that is not one number a token. */
+function checkedResult(result: Partial<AdvantageOutput> | undefined, shape: readonly number[]): AdvantageOutput {
+  for (const name of ["advantages", "returns"] as const) {
+    const got = result?.[name]?.shape;
+    if (got?.join() === shape.join()) continue;
+    const what = got === undefined ? "no array" : `an array of [${got.join(", ")}]`;
+    throw new VerlError(
+      "VERL_ALGORITHM_SHAPE",
+      `The advantage estimator returned ${what} as \`${name}\`, not one of [${shape.join(", ")}].`,
+      {
+        location: { path: "algorithm.adv_estimator" },
+        hint: "Both results are NdArrays of rows × response length; the conformance kit (`testAdvEst`) checks that.",
+      },
+    );
+  }
+  return result as AdvantageOutput;
 }
