@@ -1,85 +1,30 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import * as tf from "@tensorflow/tfjs";
-import {
-  activateBackend,
-  createLogger,
-  createRng,
-  createRunContainer,
-  DataProto,
-  loadPlugins,
-  LOGGER,
-  NdArray,
-  RNG,
-  ROLE_CONFIG,
-  TOKENIZER,
-} from "verl";
+import { activateBackend, createRng, DataProto, loadPlugins, NdArray } from "verl";
+import { clippedLoss, drawId, modelContainer } from "./support/quickstart-model.mjs";
 
-/** The quickstart's model and step: 128 prompts of 8 tokens, 8 answers of 6 tokens each, two mini-batches. */
-const MODEL = {
-  architectures: ["LlamaForCausalLM"],
-  vocab_size: 62,
-  hidden_size: 128,
-  intermediate_size: 256,
-  num_hidden_layers: 2,
-  num_attention_heads: 4,
-  rms_norm_eps: 1e-6,
-  rope_theta: 100,
-  tie_word_embeddings: true,
-};
+/** The quickstart's step: 128 prompts of 8 tokens, 8 answers of 6 tokens each, two mini-batches. */
 const [PROMPTS, GROUP, PROMPT, RESPONSE, MINI, MICRO, REPEATS] = [128, 8, 8, 6, 2, 256, 15];
 const ROWS = PROMPTS * GROUP;
-const OPTIM = {
-  lr: 5e-4,
-  lr_warmup_steps: 0,
-  lr_warmup_steps_ratio: 0,
-  lr_scheduler_type: "constant",
-  min_lr_ratio: 0,
-  num_cycles: 0.5,
-  weight_decay: 0.01,
-  betas: [0.9, 0.95],
-  eps: 1e-8,
-  clip_grad: 1,
-};
-
-/** PPO's clipped loss, as engine.py has it. */
-const loss = {
-  fields: ["old_log_probs", "advantages"],
-  outputs: ["log_probs"],
-  compute({ log_probs, fields }) {
-    const ratio = tf.exp(tf.sub(log_probs, fields.old_log_probs));
-    const gain = tf.neg(fields.advantages);
-    const worst = tf.maximum(tf.mul(gain, ratio), tf.mul(gain, tf.clipByValue(ratio, 0.8, 1.2)));
-    return { loss: tf.div(tf.sum(worst), (ROWS / MINI) * RESPONSE), metrics: {} };
-  },
-};
+const loss = clippedLoss((ROWS / MINI) * RESPONSE);
 
 /** Median seconds of a policy-gradient step's two halves, sampling and update, on a tensor backend. */
 export async function measureEngine(backend, repeats = REPEATS) {
   await loadPlugins([]);
   await activateBackend(backend);
   const folder = mkdtempSync(join(tmpdir(), "verl-bench-"));
-  writeFileSync(join(folder, "config.json"), JSON.stringify(MODEL));
   const rng = createRng(1);
-  const role = { role: "actor", model: { path: folder }, optim: OPTIM, max_num_seqs: ROWS };
-  const run = createRunContainer({
-    [ROLE_CONFIG]: role,
-    [RNG]: rng,
-    [LOGGER]: createLogger({ level: "silent" }),
-    [TOKENIZER]: { eosTokenId: 3 },
-  });
+  const run = modelContainer(folder, { rng, tokenizer: { eosTokenId: 3 }, rows: ROWS });
   const trainer = run.create("engine", "embedded");
   const sampler = run.create("rollout", "embedded");
 
   const seconds = { sample: [], update: [] };
   for (let step = 0; step < repeats; step += 1) {
     await sampler.updateWeights(await trainer.exportWeights());
-    const prompts = Array.from({ length: PROMPTS }, () =>
-      Int32Array.from({ length: PROMPT }, () => 4 + rng.below(MODEL.vocab_size - 4)),
-    );
+    const prompts = Array.from({ length: PROMPTS }, () => Int32Array.from({ length: PROMPT }, () => drawId(rng)));
     const answers = await timed(seconds.sample, () => sample(sampler, prompts, step));
     const batch = batchOf(prompts, answers, rng);
     await timed(seconds.update, () => update(trainer, batch));

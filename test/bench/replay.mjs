@@ -3,60 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import * as tf from "@tensorflow/tfjs";
-import {
-  activateBackend,
-  createLogger,
-  createRng,
-  createRunContainer,
-  DataProto,
-  loadPlugins,
-  LOGGER,
-  loadTokenizer,
-  NdArray,
-  RNG,
-  ROLE_CONFIG,
-  TOKENIZER,
-} from "verl";
+import { activateBackend, createRng, DataProto, loadPlugins, loadTokenizer, NdArray } from "verl";
+import { clippedLoss, drawId, MODEL, modelContainer, OPTIM } from "./support/quickstart-model.mjs";
 
-/** The quickstart's model and optimizer; its tokenizer goes into the folders that are written. */
-const MODEL = {
-  architectures: ["LlamaForCausalLM"],
-  vocab_size: 62,
-  hidden_size: 128,
-  intermediate_size: 256,
-  num_hidden_layers: 2,
-  num_attention_heads: 4,
-  rms_norm_eps: 1e-6,
-  rope_theta: 100,
-  tie_word_embeddings: true,
-};
-const OPTIM = {
-  lr: 5e-4,
-  lr_warmup_steps: 0,
-  lr_warmup_steps_ratio: 0,
-  lr_scheduler_type: "constant",
-  min_lr_ratio: 0,
-  num_cycles: 0.5,
-  weight_decay: 0.01,
-  betas: [0.9, 0.95],
-  eps: 1e-8,
-  clip_grad: 1,
-};
 const [STEPS, ROWS, MICRO, PROMPT, RESPONSE] = [3, 256, 128, 8, 6];
 const LENGTH = PROMPT + RESPONSE;
-
-/** PPO's clipped loss, as replay.py has it. */
-const loss = {
-  fields: ["old_log_probs", "advantages"],
-  outputs: ["log_probs"],
-  compute({ log_probs, fields }) {
-    const ratio = tf.exp(tf.sub(log_probs, fields.old_log_probs));
-    const gain = tf.neg(fields.advantages);
-    const worst = tf.maximum(tf.mul(gain, ratio), tf.mul(gain, tf.clipByValue(ratio, 0.8, 1.2)));
-    return { loss: tf.div(tf.sum(worst), ROWS * RESPONSE), metrics: {} };
-  },
-};
+const loss = clippedLoss(ROWS * RESPONSE);
 
 /**
  * Three optimizer steps of two micro-batches from one set of weights, here and in PyTorch: how far losses, gradient norms and weights
@@ -92,15 +44,10 @@ export default async function bench(report) {
 }
 
 async function run(folder) {
-  writeFileSync(join(folder, "config.json"), JSON.stringify(MODEL));
   const rng = createRng(1);
+  // Its files go into the folders that are written.
   const tokenizer = await loadTokenizer(fileURLToPath(new URL("../../examples/sort-letters/model", import.meta.url)));
-  const trainer = createRunContainer({
-    [ROLE_CONFIG]: { role: "actor", model: { path: folder }, optim: OPTIM, max_num_seqs: ROWS },
-    [RNG]: rng,
-    [LOGGER]: createLogger({ level: "silent" }),
-    [TOKENIZER]: tokenizer,
-  }).create("engine", "embedded");
+  const trainer = modelContainer(folder, { rng, tokenizer, rows: ROWS }).create("engine", "embedded");
   await trainer.savePretrained(join(folder, "before"));
 
   const steps = [];
@@ -126,7 +73,7 @@ async function run(folder) {
 function drawRows(rng) {
   const uniform = -Math.log(MODEL.vocab_size);
   return {
-    input_ids: Int32Array.from({ length: ROWS * LENGTH }, () => 4 + rng.below(MODEL.vocab_size - 4)),
+    input_ids: Int32Array.from({ length: ROWS * LENGTH }, () => drawId(rng)),
     old_log_probs: Float32Array.from({ length: ROWS * RESPONSE }, () => uniform + 0.2 * rng.normal()),
     advantages: Float32Array.from({ length: ROWS * RESPONSE }, () => rng.normal()),
   };
