@@ -242,7 +242,51 @@ describe("a damaged checkpoint", () => {
     await writeFile(file, JSON.stringify({ ...manifest, format: 2 }));
     await expect(manager().load(path)).rejects.toMatchObject({ code: "VERL_CHECKPOINT_FORMAT" });
     await writeFile(file, JSON.stringify({ ...manifest, files: { "../../etc/passwd": manifest.files["rng.json"] } }));
-    await expect(manager().load(path)).rejects.toMatchObject({ code: "VERL_CHECKPOINT_MISSING" });
+    await expect(manager().load(path)).rejects.toMatchObject({ code: "VERL_CHECKPOINT_CORRUPT" });
+  });
+
+  describe.each<[string, (manifest: string) => Promise<void>]>([
+    ["cut short", (manifest) => truncate(manifest, 120)],
+    ["empty", (manifest) => truncate(manifest, 0)],
+    ["zeros", (manifest) => writeFile(manifest, Buffer.alloc(512))],
+    ["JSON of something else", (manifest) => writeFile(manifest, '{"step": 2}')],
+  ])("whose manifest is %s", (_, harm) => {
+    const corrupt = {
+      code: "VERL_CHECKPOINT_CORRUPT",
+      message: expect.stringMatching(/checkpoint of step 2 .*global_step_2.* is corrupt: manifest\.json /),
+      hint: expect.stringContaining("trainer.resume_mode=resume_path trainer.resume_from_path="),
+    };
+
+    beforeEach(async () => {
+      for (const step of [1, 2]) await manager().save(step, partsOf(step));
+      await harm(join(dir, "global_step_2", "manifest.json"));
+    });
+
+    it("is refused where the pointer names it, and the previous good one offered", async () => {
+      const latest = (await manager().resolveResume("auto", null))!;
+      await expect(manager().load(latest)).rejects.toMatchObject(corrupt);
+      await expect(manager().load(latest)).rejects.toMatchObject({
+        hint: expect.stringContaining(`=${join(dir, "global_step_1")}`),
+      });
+      expect(log).toEqual([]);
+    });
+
+    it("is refused where the pointer is lost, and where it is named", async () => {
+      await rm(join(dir, "latest_checkpointed_iteration.txt"));
+      await expect(manager().load((await manager().latest())!)).rejects.toMatchObject(corrupt);
+      const named = (await manager().resolveResume("resume_path", join(dir, "global_step_2")))!;
+      await expect(manager().load(named)).rejects.toMatchObject(corrupt);
+    });
+
+    it("is passed over where the pointer names another, and never offered", async () => {
+      await manager().save(3, partsOf(3));
+      expect((await manager().load((await manager().latest())!)).step).toBe(3);
+      await truncate(join(dir, "global_step_3", "rng.json"), 1);
+      await expect(manager().load(join(dir, "global_step_3"))).rejects.toMatchObject({
+        hint: expect.stringContaining(`=${join(dir, "global_step_1")}`),
+      });
+      expect((await manager().list()).map(({ step }) => step)).toEqual([1, 3]);
+    });
   });
 });
 

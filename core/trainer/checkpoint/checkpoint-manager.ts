@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { mkdir, rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { VerlError } from "../../errors/verl-error.ts";
 import type { Logger } from "../../registry/logger.ts";
+import { corrupt, missing, writeFailed } from "./checkpoint-errors.ts";
 import {
   MODEL_FOLDER,
   readParts,
@@ -14,7 +15,8 @@ import {
 import { makeDurable, replaceDurably, syncDirectory } from "./durable-files.ts";
 import { POINTER_FILE, readPointer } from "./pointer.ts";
 import { isAlive } from "./process-alive.ts";
-import { checkFormat, findDamage, MANIFEST_FILE, readManifest, type Manifest } from "./manifest.ts";
+import { checkFormat, findDamage, readManifest } from "./manifest.ts";
+import { readDirectory, stepDirectories } from "./step-directories.ts";
 
 /** A checkpoint on disk. */
 export interface Checkpoint {
@@ -39,7 +41,6 @@ export interface CheckpointManagerOptions {
   logger: Pick<Logger, "info" | "warn">;
 }
 
-const STEP_DIRECTORY = /^global_step_(\d{1,15})$/;
 /** `.saving-<pid>-…` is being written, `.replaced-<pid>-…` waits to be deleted. */
 const SCRATCH_DIRECTORY = /^\.(saving|replaced)-(\d{1,10})-[0-9a-f]{8}-(global_step_\d{1,15}|huggingface)$/;
 
@@ -108,26 +109,24 @@ export class CheckpointManager {
 
   /** All complete checkpoints, the smallest step first. */
   async list(): Promise<CheckpointInfo[]> {
-    const found: CheckpointInfo[] = [];
-    for (const { path } of await this.#stepDirectories()) {
-      const manifest = await readManifest(path);
-      if (!manifest) continue;
+    return (await stepDirectories(this.#dir)).flatMap(({ step, path, manifest }) => {
+      if (!manifest) return [];
       const bytes = Object.values(manifest.files).reduce((sum, file) => sum + file.bytes, 0);
-      found.push({ step: manifest.step, path, savedAt: manifest.saved_at, bytes });
-    }
-    return found.sort((a, b) => a.step - b.step);
+      return [{ step, path, savedAt: manifest.saved_at, bytes }];
+    });
   }
 
   /**
    * The checkpoint that `trainer.resume_mode: auto` resumes from: the one that the pointer names, or, with a warning, the newest
-   * complete one when the pointer or what it names is missing. Undefined when there is none. Its content is verified by `load`.
+   * when the pointer is lost or what it names was never completed. Undefined when there is none. One that is damaged is not passed
+   * over: `load` verifies what is chosen, and refuses it.
    */
   async latest(): Promise<string | undefined> {
     await this.#sweep();
-    const complete = await this.list();
-    const newest = complete.at(-1);
+    const all = await stepDirectories(this.#dir);
+    const newest = all.at(-1);
     const pointed = readPointer(this.#dir);
-    const chosen = complete.find(({ step }) => step === pointed) ?? newest;
+    const chosen = all.find(({ step }) => step === pointed) ?? newest;
     if (chosen && pointed === undefined) {
       this.#logger.warn(`${POINTER_FILE} is missing or unreadable; the newest complete checkpoint is ${chosen.path}.`);
     } else if (chosen && chosen.step !== pointed) {
@@ -147,7 +146,7 @@ export class CheckpointManager {
   /**
    * The checkpoint that a run starts from, by `trainer.resume_mode`: `auto` (the latest, or undefined for a fresh start), `disable`
    * (undefined) or `resume_path` (alias `path`: the directory of `trainer.resume_from_path`).
-   * @throws VERL_CHECKPOINT_MISSING when the named path holds no complete checkpoint.
+   * @throws VERL_CHECKPOINT_MISSING when the named path holds no checkpoint, or one that was never completed.
    */
   async resolveResume(
     mode: "auto" | "disable" | "resume_path" | "path",
@@ -165,7 +164,7 @@ export class CheckpointManager {
         },
       );
     }
-    if (!(await readManifest(path))) throw await this.#missing(path);
+    if (!(await readManifest(path))) throw await missing(path);
     return path;
   }
 
@@ -181,11 +180,13 @@ export class CheckpointManager {
    * @throws VERL_CHECKPOINT_MISSING, VERL_CHECKPOINT_CORRUPT (names the file, and the previous checkpoint that is whole), VERL_CHECKPOINT_FORMAT.
    */
   async load(path: string): Promise<Checkpoint> {
-    const manifest = await readManifest(path);
-    if (!manifest) throw await this.#missing(path);
+    const read = await readManifest(path);
+    if (!read) throw await missing(path);
+    const { manifest } = read;
+    if (!manifest) throw await corrupt(path, read.damage);
     checkFormat(path, manifest);
     const damage = await findDamage(path, manifest);
-    if (damage) throw await this.#corrupt(path, manifest, damage);
+    if (damage) throw await corrupt(path, damage);
     return { step: manifest.step, path, parts: await readParts(path, manifest) };
   }
 
@@ -195,7 +196,9 @@ export class CheckpointManager {
     } catch (error) {
       await rm(scratch, { recursive: true, force: true }).catch(() => undefined);
       const refusal = systemError(error);
-      throw refusal ? await this.#writeFailed(what, refusal) : error;
+      if (!refusal) throw error;
+      const previous = (await this.list().catch(() => [])).at(-1)?.path;
+      throw writeFailed(what, { directory: this.#dir, previous, cause: refusal });
     }
   }
 
@@ -249,92 +252,11 @@ export class CheckpointManager {
       });
     }
   }
-
-  async #stepDirectories(): Promise<{ step: number; path: string }[]> {
-    return (await readDirectory(this.#dir)).flatMap((name) => {
-      const step = STEP_DIRECTORY.exec(name)?.[1];
-      return step === undefined ? [] : [{ step: Number(step), path: join(this.#dir, name) }];
-    });
-  }
-
-  async #writeFailed(what: string, error: NodeJS.ErrnoException): Promise<VerlError> {
-    const previous = (await this.list().catch(() => [])).at(-1);
-    const kept = previous ? `The previous checkpoint is intact: ${previous.path}.` : "No earlier checkpoint exists.";
-    const reason = WRITE_REASONS[error.code ?? ""] ?? error.message;
-    return new VerlError("VERL_CHECKPOINT_WRITE", `The ${what} could not be written to ${this.#dir}: ${reason}.`, {
-      hint: `${kept} Free space there or set trainer.default_local_dir to another disk; the unfinished files were removed.`,
-      location: { file: this.#dir, path: "trainer.default_local_dir" },
-      cause: error,
-    });
-  }
-
-  async #missing(path: string): Promise<VerlError> {
-    const exists = await stat(path).then(
-      () => true,
-      () => false,
-    );
-    const what = exists ? `holds no complete checkpoint: ${MANIFEST_FILE} is missing or unreadable` : "does not exist";
-    const siblings = (await siblingsOf(path)).map(({ path: sibling }) => basename(sibling));
-    return new VerlError("VERL_CHECKPOINT_MISSING", `${path} ${what}.`, {
-      hint:
-        siblings.length > 0
-          ? `Complete there: ${siblings.join(", ")}.`
-          : "Set trainer.resume_mode=disable to start afresh.",
-      location: { file: path },
-    });
-  }
-
-  async #corrupt(path: string, manifest: Manifest, damage: string): Promise<VerlError> {
-    const hint = await previousWhole(path, manifest);
-    return new VerlError("VERL_CHECKPOINT_CORRUPT", `The checkpoint ${path} is corrupt: ${damage}.`, {
-      hint: hint
-        ? `The previous good one is ${hint}: resume with trainer.resume_mode=resume_path trainer.resume_from_path=${hint}`
-        : "No earlier good checkpoint lies beside it. Start afresh with trainer.resume_mode=disable.",
-      location: { file: path },
-    });
-  }
 }
-
-const WRITE_REASONS: Readonly<Record<string, string>> = {
-  ENOSPC: "the disk is full",
-  EDQUOT: "the disk quota is used up",
-  EFBIG: "a file would exceed the size limit of this process",
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-  EROFS: "the file system is read-only",
-  ENOTDIR: "a part of the path is not a directory",
-};
 
 /** The system's refusal that an error is, or that lies behind it: an engine's errors come wrapped. */
 function systemError(error: unknown): NodeJS.ErrnoException | undefined {
   let at = error as (NodeJS.ErrnoException & { cause?: unknown }) | null | undefined;
   while (typeof at === "object" && at !== null && typeof at.syscall !== "string") at = at.cause as typeof at;
   return at ?? undefined;
-}
-
-/** Complete checkpoints in the directory that holds `path`, `path` itself left out; the greatest step first. */
-async function siblingsOf(path: string): Promise<{ path: string; manifest: Manifest }[]> {
-  const parent = dirname(resolve(path));
-  const found: { path: string; manifest: Manifest }[] = [];
-  for (const name of await readDirectory(parent)) {
-    if (!STEP_DIRECTORY.test(name) || name === basename(path)) continue;
-    const manifest = await readManifest(join(parent, name));
-    if (manifest) found.push({ path: join(parent, name), manifest });
-  }
-  return found.sort((a, b) => b.manifest.step - a.manifest.step);
-}
-
-/** The nearest earlier checkpoint whose files all pass their hashes. */
-async function previousWhole(path: string, { step }: Manifest): Promise<string | undefined> {
-  for (const sibling of await siblingsOf(path)) {
-    if (sibling.manifest.step < step && !(await findDamage(sibling.path, sibling.manifest))) return sibling.path;
-  }
-  return undefined;
-}
-
-async function readDirectory(path: string): Promise<string[]> {
-  return readdir(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return [];
-    throw error;
-  });
 }

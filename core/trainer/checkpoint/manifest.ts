@@ -31,14 +31,18 @@ function hashOf({ sha256: _, ...content }: Manifest): string {
   return createHash("sha256").update(JSON.stringify(content)).digest("hex");
 }
 
-/** The manifest of a checkpoint, or undefined when the directory has none or half of one. */
-export async function readManifest(directory: string): Promise<Manifest | undefined> {
+/** A manifest as read: `damage` says why a file of that name is none. */
+export type ManifestRead = { manifest: Manifest; damage?: never } | { manifest?: never; damage: string };
+
+/** The manifest of a checkpoint, or undefined when the directory has no such file: it was never completed. */
+export async function readManifest(directory: string): Promise<ManifestRead | undefined> {
   try {
     const value: unknown = JSON.parse(await readFile(join(directory, MANIFEST_FILE), "utf8"));
-    return isManifest(value) ? value : undefined;
+    return isManifest(value) ? { manifest: value } : { damage: `${MANIFEST_FILE} is not the manifest of a checkpoint` };
   } catch (error) {
+    if (error instanceof SyntaxError) return { damage: `${MANIFEST_FILE} is cut short or overwritten` };
     const code = (error as NodeJS.ErrnoException).code;
-    if (error instanceof SyntaxError || code === "ENOENT" || code === "ENOTDIR") return undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw error;
   }
 }
