@@ -22,6 +22,8 @@ export { JsonClient, type JsonClientOptions } from "./service/json-client.ts";
 export { Limiter } from "./service/limiter.ts";
 export { ServiceCalls, type ServiceLimits } from "./service/service-calls.ts";
 export { isTransient, ServiceError } from "./service/service-error.ts";
+export { TokenBucket } from "./service/token-bucket.ts";
+export { withRetries, type RetryPause } from "./service/with-retries.ts";
 export {
   loadScoreFunctions,
   SCORE_FUNCTIONS,

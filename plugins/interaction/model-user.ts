@@ -1,13 +1,14 @@
 import {
   inject,
   Interaction,
+  JsonClient,
   OPTIONS,
   VerlError,
+  withRetries,
   type ChatMessage,
   type InteractionContext,
   type InteractionTurn,
 } from "verl";
-import { postJson } from "../tool/http-json.ts";
 
 export interface ModelUserOptions {
   base_url: string;
@@ -52,8 +53,11 @@ export class ModelUser extends Interaction {
       max_tokens,
       messages: [{ role: "system", content: sample.instructions }, ...messages.flatMap(seenByUser)],
     };
-    const url = `${base_url.replace(/\/+$/, "")}/chat/completions`;
-    const answer = (await postJson(url, request, { signal, headers: this.authorization() })) as {
+    const client = new JsonClient({
+      url: `${base_url.replace(/\/+$/, "")}/chat/completions`,
+      token: this.apiKey(),
+    });
+    const answer = (await withRetries(() => client.post(request, signal), { signal })) as {
       choices?: { message?: { content?: string | null } }[];
     };
     const content = answer.choices?.[0]?.message?.content;
@@ -66,11 +70,11 @@ export class ModelUser extends Interaction {
     return Promise.resolve();
   }
 
-  private authorization(): Record<string, string> {
+  private apiKey(): string | undefined {
     const { api_key_env: name } = this.options;
-    if (name === "") return {};
+    if (name === "") return undefined;
     const key = process.env[name];
-    if (key !== undefined && key !== "") return { authorization: `Bearer ${key}` };
+    if (key !== undefined && key !== "") return key;
     throw new VerlError(
       "VERL_AGENT_INTERACTION",
       `The environment has no ${name}, which the simulated user's model needs.`,

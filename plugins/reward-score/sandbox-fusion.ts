@@ -1,6 +1,6 @@
 import { Limiter, type RewardScore } from "verl";
 import { fencedCode, programFor, readTestCases } from "./shared/code-answer.ts";
-import { runInSandbox, type RunResult } from "./shared/sandbox-fusion-client.ts";
+import { runInSandbox, SANDBOX_URL_OPTION, type RunResult } from "./shared/sandbox-fusion-client.ts";
 import { MODE_OPTION, type Mode, type Scored } from "./shared/scored.ts";
 
 interface Options {
@@ -26,11 +26,7 @@ export const sandboxFusion: RewardScore = {
     additionalProperties: false,
     required: ["sandbox_fusion_url"],
     properties: {
-      sandbox_fusion_url: {
-        type: "string",
-        pattern: "^https?://",
-        description: "The service's `run_code` address, such as `http://127.0.0.1:8080/run_code`.",
-      },
+      sandbox_fusion_url: SANDBOX_URL_OPTION,
       mode: MODE_OPTION,
       continuous: {
         type: "boolean",

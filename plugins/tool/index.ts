@@ -1,15 +1,11 @@
 import { provide } from "verl";
+import { SANDBOX_URL_OPTION } from "../reward-score/shared/sandbox-fusion-client.ts";
 import { Calculator } from "./calculator.ts";
+import { limitOptions, rateLimitOption } from "./call-limits.ts";
 import { Gsm8kTool } from "./gsm8k.ts";
 import { McpTools } from "./mcp/mcp-tools.ts";
 import { SandboxFusionTool } from "./sandbox-fusion.ts";
 import { SearchTool } from "./search.ts";
-
-const perSecond = (fallback: number) =>
-  ({ type: "number", exclusiveMinimum: 0, default: fallback, description: "Calls a second, of all samples." }) as const;
-
-const workers = (fallback: number) =>
-  ({ type: "integer", minimum: 1, default: fallback, description: "Calls that run at once, of all samples." }) as const;
 
 /** Keys of the registry `tool`; verl's class names, which its tools files have, are aliases. */
 export const tools = [
@@ -50,7 +46,7 @@ export const tools = [
             },
           },
         },
-        rate_limit: perSecond(10),
+        rate_limit: rateLimitOption(10),
         timeout: { type: "number", exclusiveMinimum: 0, default: 30, description: "Seconds that connecting may take." },
       },
     },
@@ -65,13 +61,8 @@ export const tools = [
       additionalProperties: false,
       required: ["sandbox_fusion_url"],
       properties: {
-        sandbox_fusion_url: {
-          type: "string",
-          pattern: "^https?://",
-          description: "The service's `run_code` address, such as `http://127.0.0.1:8080/run_code`.",
-        },
-        num_workers: workers(10),
-        rate_limit: perSecond(10),
+        sandbox_fusion_url: SANDBOX_URL_OPTION,
+        ...limitOptions({ num_workers: 10, rate_limit: 10 }),
         default_timeout: {
           type: "number",
           exclusiveMinimum: 0,
@@ -112,8 +103,7 @@ export const tools = [
           description: "Address that queries are posted to.",
         },
         topk: { type: "integer", minimum: 1, default: 3, description: "Documents a query." },
-        num_workers: workers(120),
-        rate_limit: perSecond(120),
+        ...limitOptions({ num_workers: 120, rate_limit: 120 }),
         timeout: {
           type: "number",
           exclusiveMinimum: 0,

@@ -1,6 +1,5 @@
 import {
   inject,
-  Limiter,
   OPTIONS,
   Tool,
   TOOL_ENTRY,
@@ -10,12 +9,10 @@ import {
   type ToolSchema,
 } from "verl";
 import { runInSandbox } from "../reward-score/shared/sandbox-fusion-client.ts";
-import { TokenBucket } from "./token-bucket.ts";
+import { CallLimits, type LimitSettings } from "./call-limits.ts";
 
-export interface SandboxFusionOptions {
+export interface SandboxFusionOptions extends LimitSettings {
   sandbox_fusion_url: string;
-  num_workers: number;
-  rate_limit: number;
   default_timeout: number;
   memory_limit_mb: number;
 }
@@ -36,8 +33,7 @@ const SCHEMA: ToolSchema = {
 /** Runs Python in a SandboxFusion service. */
 export class SandboxFusionTool extends Tool {
   readonly schema: ToolSchema;
-  private readonly limiter: Limiter;
-  private readonly bucket: TokenBucket;
+  private readonly limits: CallLimits;
 
   constructor(
     @inject(OPTIONS) private readonly options: SandboxFusionOptions,
@@ -45,18 +41,14 @@ export class SandboxFusionTool extends Tool {
   ) {
     super();
     this.schema = tool_schema ?? SCHEMA;
-    this.limiter = new Limiter(options.num_workers);
-    this.bucket = new TokenBucket(options.rate_limit);
+    this.limits = new CallLimits(options);
   }
 
   async execute(_instance: string, args: Readonly<Record<string, unknown>>, ctx: ToolContext): Promise<ToolResult> {
     const { sandbox_fusion_url: url, default_timeout, memory_limit_mb } = this.options;
     const timeout = typeof args.timeout === "number" ? Math.min(args.timeout, default_timeout) : default_timeout;
     const request = { code: String(args.code), stdin: "", timeout, memoryLimitMb: memory_limit_mb };
-    const { status, stdout, detail } = await this.limiter.run(async () => {
-      await this.bucket.take(ctx.signal);
-      return runInSandbox(url, request, ctx.signal);
-    }, ctx.signal);
+    const { status, stdout, detail } = await this.limits.run(() => runInSandbox(url, request, ctx.signal), ctx.signal);
     if (status === "api_error") throw new Error(`the sandbox gave no result: ${detail}`);
     if (status === "timeout") return { content: `${stdout}The program ran longer than ${timeout} s.` };
     return { content: `${stdout}${detail}` || "The program printed nothing." };

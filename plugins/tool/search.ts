@@ -1,22 +1,20 @@
 import {
   inject,
-  Limiter,
+  JsonClient,
   OPTIONS,
   Tool,
   TOOL_ENTRY,
+  withRetries,
   type ToolContext,
   type ToolEntry,
   type ToolResult,
   type ToolSchema,
 } from "verl";
-import { postJson } from "./http-json.ts";
-import { TokenBucket } from "./token-bucket.ts";
+import { CallLimits, type LimitSettings } from "./call-limits.ts";
 
-export interface SearchOptions {
+export interface SearchOptions extends LimitSettings {
   retrieval_service_url: string;
   topk: number;
-  num_workers: number;
-  rate_limit: number;
   timeout: number;
 }
 
@@ -43,8 +41,8 @@ interface Found {
 /** Asks a retrieval service (`POST { queries, topk, return_scores }`, as Search-R1's) and gives its documents as text. */
 export class SearchTool extends Tool {
   readonly schema: ToolSchema;
-  private readonly limiter: Limiter;
-  private readonly bucket: TokenBucket;
+  private readonly limits: CallLimits;
+  private readonly client: JsonClient;
 
   constructor(
     @inject(OPTIONS) private readonly options: SearchOptions,
@@ -52,18 +50,16 @@ export class SearchTool extends Tool {
   ) {
     super();
     this.schema = tool_schema ?? SCHEMA;
-    this.limiter = new Limiter(options.num_workers);
-    this.bucket = new TokenBucket(options.rate_limit);
+    this.limits = new CallLimits(options);
+    this.client = new JsonClient({ url: options.retrieval_service_url, followRedirects: true });
   }
 
   async execute(_instance: string, args: Readonly<Record<string, unknown>>, ctx: ToolContext): Promise<ToolResult> {
-    const { retrieval_service_url: url, topk, timeout } = this.options;
+    const { topk, timeout } = this.options;
     const queries = args.query_list as string[];
     const signal = AbortSignal.any([ctx.signal, AbortSignal.timeout(timeout * 1000)]);
-    const answer = await this.limiter.run(async () => {
-      await this.bucket.take(signal);
-      return postJson(url, { queries, topk, return_scores: true }, { signal });
-    }, signal);
+    const body = { queries, topk, return_scores: true };
+    const answer = await this.limits.run(() => withRetries(() => this.client.post(body, signal), { signal }), signal);
     const found = (answer as { result?: Found[][] } | null)?.result;
     if (!Array.isArray(found)) throw new Error("the retrieval service gave no result");
     ctx.metric("tool/search/queries_count", queries.length);

@@ -10,20 +10,22 @@ function callsOf(limits: Partial<ServiceLimits> = {}, random = () => 1): { calls
   return { calls: new ServiceCalls(all, metrics, random), metrics };
 }
 
-describe("a bucket of units a minute", () => {
-  it("lets a minute's worth through at once, then at its pace", () => {
+describe("a bucket of units a span", () => {
+  it("lets a span's worth through at once, then at its pace", () => {
     let now = 0;
-    const bucket = new TokenBucket(60, () => now);
+    const bucket = new TokenBucket(60, 60, () => now);
     expect(Array.from({ length: 60 }, () => bucket.reserve(1)).every((wait) => wait === 0)).toBe(true);
     expect(bucket.reserve(1)).toBeCloseTo(1000, 6);
     expect(bucket.reserve(1)).toBeCloseTo(2000, 6);
     now = 62_000;
     expect(bucket.reserve(30)).toBe(0);
     expect(bucket.reserve(31)).toBeCloseTo(1000, 6);
+    // Half a call a second: the first one waits for its other half.
+    expect(new TokenBucket(0.5, 1, () => 0).reserve(1)).toBeCloseTo(1000, 6);
   });
 
-  it("takes more than a minute's worth as a debt", () => {
-    const bucket = new TokenBucket(60, () => 0);
+  it("takes more than a span's worth as a debt", () => {
+    const bucket = new TokenBucket(60, 60, () => 0);
     expect(bucket.reserve(180)).toBeCloseTo(120_000, 6);
   });
 });

@@ -100,6 +100,15 @@ describe("search", () => {
     });
   });
 
+  it("goes where the service sends it, as to an address with a slash", async () => {
+    reply = (_, response) =>
+      bodies.length < 2
+        ? void response.writeHead(307, { location: "/retrieve/" }).end()
+        : json(response, { result: [[]] });
+    expect(JSON.parse(await told(file(), callOf("search", { query_list: ["x"] })))).toEqual({ result: "" });
+    expect(bodies).toHaveLength(2);
+  });
+
   it("asks again when the service is busy, and gives up when it refuses or takes too long", async () => {
     reply = (_, response) =>
       bodies.length < 3 ? void response.writeHead(503).end() : json(response, { result: [[]] });

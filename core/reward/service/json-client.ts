@@ -2,15 +2,19 @@ import { stringifyLosslessJson } from "../../data/lossless-json.ts";
 import { ServiceError, parseRetryAfter } from "./service-error.ts";
 
 export interface JsonClientOptions {
-  /** `http://` or `https://`; redirects are not followed, so that a token goes nowhere else. */
+  /** `http://` or `https://`. */
   readonly url: string;
   /** Sent as `Authorization: Bearer …`. */
   readonly token?: string;
-  /** Bytes of an answer at most. */
-  readonly maxBytes: number;
-  /** Seconds that one request may take. */
-  readonly timeoutS: number;
+  /** Bytes of an answer at most. Default: 16 MiB. */
+  readonly maxBytes?: number;
+  /** Seconds that one request may take. Default: as long as its signal lets it. */
+  readonly timeoutS?: number;
+  /** Default: redirects are errors, so that a token goes nowhere else. */
+  readonly followRedirects?: boolean;
 }
+
+const MOST_BYTES = 16 * 2 ** 20;
 
 /** Posts JSON to one address and reads the JSON that comes back. */
 export class JsonClient {
@@ -18,8 +22,8 @@ export class JsonClient {
 
   /** @throws ServiceError with the status, or why there is none; the reason of `signal`. */
   async post(body: unknown, signal?: AbortSignal): Promise<unknown> {
-    const { url, token, timeoutS } = this.options;
-    const patience = AbortSignal.timeout(timeoutS * 1000);
+    const { url, token, timeoutS, followRedirects = false } = this.options;
+    const patience = timeoutS === undefined ? undefined : AbortSignal.timeout(timeoutS * 1000);
     try {
       const response = await fetch(url, {
         method: "POST",
@@ -29,14 +33,14 @@ export class JsonClient {
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
         },
         body: stringifyLosslessJson(body),
-        redirect: "error",
-        signal: signal === undefined ? patience : AbortSignal.any([signal, patience]),
+        redirect: followRedirects ? "follow" : "error",
+        signal: AbortSignal.any([signal, patience].filter((limit) => limit !== undefined)),
       });
       return await this.read(response);
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof ServiceError) throw error;
-      if (patience.aborted) throw new ServiceError(`no answer in ${timeoutS} s`, undefined, undefined, true);
+      if (patience?.aborted) throw new ServiceError(`no answer in ${timeoutS} s`, undefined, undefined, true);
       const { message, cause } = error as { message: string; cause?: { message?: string } };
       const why = cause?.message === undefined ? message : `${message}: ${cause.message}`;
       throw new ServiceError(why, undefined, undefined, cause?.message !== "unexpected redirect");
@@ -59,7 +63,7 @@ export class JsonClient {
   }
 
   private async textOf(response: Response): Promise<string> {
-    const { maxBytes } = this.options;
+    const { maxBytes = MOST_BYTES } = this.options;
     const decoder = new TextDecoder();
     let text = "";
     let bytes = 0;

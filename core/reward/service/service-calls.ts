@@ -3,6 +3,10 @@ import type { MetricsSink } from "../../registry/metrics-sink.ts";
 import { Limiter } from "./limiter.ts";
 import { isTransient, retryAfterOf } from "./service-error.ts";
 import { TokenBucket } from "./token-bucket.ts";
+import { withRetries } from "./with-retries.ts";
+
+/** Seconds. */
+const MINUTE = 60;
 
 export interface ServiceLimits {
   /** Calls under way at once. */
@@ -36,25 +40,22 @@ export class ServiceCalls {
     private readonly random: () => number = Math.random,
   ) {
     const { maxRpm, maxTpm, maxConcurrent } = limits;
-    this.requests = maxRpm === null ? undefined : new TokenBucket(maxRpm);
-    this.tokens = maxTpm === null ? undefined : new TokenBucket(maxTpm);
+    this.requests = maxRpm === null ? undefined : new TokenBucket(maxRpm, MINUTE);
+    this.tokens = maxTpm === null ? undefined : new TokenBucket(maxTpm, MINUTE);
     this.places = new Limiter(maxConcurrent);
   }
 
   /** @param tokens that the call is likely to use. @throws what the last attempt threw; the reason of `signal`. */
-  async run<T>(tokens: number, call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.attempt(tokens, call, signal);
-      } catch (error) {
-        signal?.throwIfAborted();
-        if (attempt >= this.limits.attempts || !isTransient(error)) throw error;
+  run<T>(tokens: number, call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return withRetries(() => this.attempt(tokens, call, signal), {
+      signal,
+      pause: (error, attempt) => {
+        if (attempt >= this.limits.attempts || !isTransient(error)) return undefined;
         const pause = this.pauseAfter(error, attempt);
-        if (pause === undefined) throw error;
-        this.metrics.add("reward/service/retries/count", 1);
-        await sleep(pause * 1000, undefined, { signal });
-      }
-    }
+        if (pause !== undefined) this.metrics.add("reward/service/retries/count", 1);
+        return pause;
+      },
+    });
   }
 
   private async attempt<T>(tokens: number, call: () => Promise<T>, signal?: AbortSignal): Promise<T> {

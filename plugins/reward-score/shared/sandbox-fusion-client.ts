@@ -1,3 +1,12 @@
+import { JsonClient, ServiceError, withRetries, type RetryPause } from "verl";
+
+/** The option with the service's address. */
+export const SANDBOX_URL_OPTION = {
+  type: "string",
+  pattern: "^https?://",
+  description: "The service's `run_code` address, such as `http://127.0.0.1:8080/run_code`.",
+} as const;
+
 /** What came of one program: verl's codes are in the comments. */
 export type RunStatus =
   | "success" // true
@@ -23,7 +32,9 @@ export interface RunRequest {
 }
 
 const ATTEMPTS = 3;
-const MOST_BYTES = 16 * 2 ** 20;
+
+const afterGatewayTimeout: RetryPause = (error, attempt) =>
+  attempt < ATTEMPTS && error instanceof ServiceError && error.status === 504 ? attempt : undefined;
 
 interface Stage {
   status?: string;
@@ -42,7 +53,7 @@ interface Response {
 /** Runs one Python program in a SandboxFusion service; only a 504 is tried again, after 1 and 2 seconds. Aborting rejects. */
 export async function runInSandbox(url: string, request: RunRequest, signal?: AbortSignal): Promise<RunResult> {
   const { code, stdin, timeout, memoryLimitMb } = request;
-  const body = JSON.stringify({
+  const body = {
     compile_timeout: timeout,
     run_timeout: timeout,
     code,
@@ -51,46 +62,18 @@ export async function runInSandbox(url: string, request: RunRequest, signal?: Ab
     language: "python",
     files: {},
     fetch_files: [],
-  });
-  for (let attempt = 1; ; attempt++) {
-    const patience = AbortSignal.timeout((2 * timeout + 10) * 1000);
-    try {
-      const response = await fetch(url, {
-        method: "POST",
-        headers: { "content-type": "application/json", accept: "application/json" },
-        body,
-        signal: signal === undefined ? patience : AbortSignal.any([signal, patience]),
-      });
-      if (response.status === 504 && attempt < ATTEMPTS) {
-        await response.body?.cancel();
-        await pause(attempt * 1000, signal);
-        continue;
-      }
-      const text = await textOf(response);
-      if (!response.ok) return failed(`HTTP ${response.status}: ${text.slice(0, 200)}`);
-      return outcome(JSON.parse(text) as Response);
-    } catch (error) {
-      if (signal?.aborted) throw error;
-      const { message, cause } = error as Error;
-      return failed(cause instanceof Error ? `${message}: ${cause.message}` : message);
-    }
+  };
+  const client = new JsonClient({ url, timeoutS: 2 * timeout + 10, followRedirects: true });
+  try {
+    const answer = await withRetries(() => client.post(body, signal), { signal, pause: afterGatewayTimeout });
+    return outcome(answer as Response);
+  } catch (error) {
+    signal?.throwIfAborted();
+    return failed((error as Error).message);
   }
 }
 
 const failed = (detail: string): RunResult => ({ status: "api_error", stdout: "", detail });
-
-/** The body, up to a size that no honest program prints. */
-async function textOf(response: globalThis.Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength;
-    if (bytes > MOST_BYTES) throw new Error(`The answer has more than ${MOST_BYTES} bytes.`);
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
-}
 
 function outcome({ status, message, compile_result: compile, run_result: run }: Response): RunResult {
   const detail = run?.stderr || compile?.stderr || message || "";
@@ -109,18 +92,3 @@ const isBad = (stage: Stage | null | undefined): boolean =>
   (stage.status === "Error" ||
     stage.status === "TimeLimitExceeded" ||
     (stage.status === "Finished" && stage.return_code !== 0));
-
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(signal!.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, ms);
-    if (signal?.aborted) abort();
-    else signal?.addEventListener("abort", abort, { once: true });
-  });
-}

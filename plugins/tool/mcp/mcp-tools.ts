@@ -1,5 +1,14 @@
-import { inject, OPTIONS, Tool, ToolServer, type ToolContext, type ToolResult, type ToolSchema } from "verl";
-import { TokenBucket } from "../token-bucket.ts";
+import {
+  inject,
+  OPTIONS,
+  Tool,
+  ToolServer,
+  type TokenBucket,
+  type ToolContext,
+  type ToolResult,
+  type ToolSchema,
+} from "verl";
+import { rateLimit } from "../call-limits.ts";
 import { McpConnection, type ListedTool } from "./connection.ts";
 import { readServersFile } from "./servers-file.ts";
 
@@ -12,11 +21,11 @@ export interface McpOptions {
 /** The tools of MCP servers, over standard streams or streamable HTTP. */
 export class McpTools extends ToolServer {
   private readonly connections: McpConnection[];
-  private readonly bucket: TokenBucket;
+  private readonly rate: TokenBucket;
 
   constructor(@inject(OPTIONS) private readonly options: McpOptions) {
     super();
-    this.bucket = new TokenBucket(options.rate_limit);
+    this.rate = rateLimit(options.rate_limit);
     this.connections = readServersFile(options.mcp.mcp_servers_config_path).map(
       ([name, server]) => new McpConnection(name, server, options.timeout),
     );
@@ -28,7 +37,7 @@ export class McpTools extends ToolServer {
     return lists.flatMap(({ server, tools }) =>
       tools
         .filter(({ name }) => wanted === null || wanted.includes(name))
-        .map((tool) => new McpTool(server, tool, this.bucket)),
+        .map((tool) => new McpTool(server, tool, this.rate)),
     );
   }
 
@@ -43,7 +52,7 @@ class McpTool extends Tool {
   constructor(
     private readonly server: McpConnection,
     { name, description, inputSchema }: ListedTool,
-    private readonly bucket: TokenBucket,
+    private readonly rate: TokenBucket,
   ) {
     super();
     this.schema = { type: "function", function: { name, description, parameters: inputSchema } };
@@ -55,7 +64,7 @@ class McpTool extends Tool {
   }
 
   async execute(_instance: string, args: Readonly<Record<string, unknown>>, ctx: ToolContext): Promise<ToolResult> {
-    await this.bucket.take(ctx.signal);
+    await this.rate.take(1, ctx.signal);
     return { content: await this.server.call(this.schema.function.name, withoutBigInts(args), ctx.signal) };
   }
 }
