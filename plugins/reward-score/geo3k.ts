@@ -43,7 +43,7 @@ export const geo3k: RewardScore = {
       found.answer === null
         ? undefined
         : mode === "verl"
-          ? grade(found.answer, truth, { lenient: false, symbolic })
+          ? grade(found.answer, truth, { symbolic })
           : equivalent(found.answer, truth, EXACT, symbolic);
     const acc = rule !== undefined;
     return {

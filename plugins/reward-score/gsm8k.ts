@@ -9,6 +9,7 @@ interface Options {
   score?: number;
 }
 
+const MARK = "####";
 /** verl looks no further back. */
 const TAIL = 300;
 
@@ -69,14 +70,18 @@ function verlNumber(text: string, method: "strict" | "flexible"): Extraction {
 
 // Thousands commas only where they stand right, so `3, 4` and `1,2` are two numbers; the minus of a difference is no sign.
 const NUMBER = /(?:(?<![\w)])[-−])?\$?(?:\d+(?:,\d{3})*(?!\d)(?:\.\d+)?|\.\d+)/g;
-const MARKED = /^[*\s]{0,9}([-−]?\s?(?:\\?\$)?\s?[-−]?(?:\d[\d,]*(?:\.\d+)?|\.\d+))/;
+// Bold, quotes, a colon or a box may stand before the number; of a sum, a fraction or a time it is only a part, and no answer.
+const MARKED =
+  /^(?:[*_`"':=~({\s]|\\(?:boxed|text|[([])){0,12}([-−+]?\s?(?:\\?\p{Sc})?\s?[-−]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+))(?![,_]?\d|\s?[-−+*×x/:^=]\s?[\d$]|[eE][-+]?\d)/u;
+/** Characters after a mark in which its number stands. */
+const BEHIND = 256;
 
 /** The last number, or the one right after the last `####`; money signs and what follows the number are not of it. */
 function lastNumber(text: string, method: "strict" | "flexible"): Extraction {
   if (method === "strict") {
-    const at = text.lastIndexOf("####");
-    if (at < 0) return { answer: null, reason: "no_hash_marks" };
-    const number = MARKED.exec(text.slice(at + 4, at + 260))?.[1];
+    const behind = behindLastMark(text);
+    if (behind === undefined) return { answer: null, reason: "no_hash_marks" };
+    const number = MARKED.exec(behind)?.[1];
     return number === undefined
       ? { answer: null, reason: "no_number_after_hash_marks" }
       : { answer: bare(number), by: "hash_marks" };
@@ -86,7 +91,19 @@ function lastNumber(text: string, method: "strict" | "flexible"): Extraction {
   return last === undefined ? { answer: null, reason: "no_number" } : { answer: bare(last), by: "last_number" };
 }
 
-const bare = (number: string): string => number.replace(/[\s$,\\]/g, "").replace("−", "-");
+/** What stands behind the last `####`; one with nothing behind it only closes what is before it. */
+function behindLastMark(text: string): string | undefined {
+  for (let end = text.length; end > 0;) {
+    const at = text.lastIndexOf(MARK, end - 1);
+    if (at < 0) return undefined;
+    const behind = text.slice(at + MARK.length, Math.min(at + MARK.length + BEHIND, end));
+    if (behind.trim() !== "") return behind;
+    end = at;
+  }
+  return undefined;
+}
+
+const bare = (number: string): string => number.replace(/[\s,+\\]|\p{Sc}/gu, "").replace("−", "-");
 
 /** One spelling for one number: `03.50` → `3.5`; undefined: it is no number. */
 function canonicalNumber(text: string): string | undefined {

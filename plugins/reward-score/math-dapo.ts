@@ -1,9 +1,10 @@
 import type { RewardScore } from "verl";
+import { markedAnswer } from "./shared/answer-line.ts";
 import { bracesFrom, lastBoxed } from "./shared/boxed.ts";
 import { symbolicEqualityOnce } from "./shared/compute-engine.ts";
 import { EXACT, equivalent } from "./shared/equivalent.ts";
 import { normalizeFinalAnswer } from "./shared/final-answer.ts";
-import { MODE_OPTION, truthText, type Extraction, type Mode, type Scored } from "./shared/scored.ts";
+import { MODE_OPTION, truthText, type Mode, type Scored } from "./shared/scored.ts";
 import { tail } from "./shared/text.ts";
 
 const TAIL = 300;
@@ -39,8 +40,8 @@ export const mathDapo: RewardScore = {
     const { mode = "verl", strict_box_verify = false } = options as Options;
     const truth = truthText(ground_truth);
     if (mode === "strict") {
-      const line = answerLine(solution_str);
-      const found = strict_box_verify || line === undefined ? lastBoxed(solution_str) : inLine(line);
+      const marked = strict_box_verify ? undefined : markedAnswer(solution_str, "colon", "answer_line");
+      const found = marked ?? lastBoxed(solution_str);
       if (found.answer === null) return verdict(undefined, null, null, found.reason);
       const rule = equivalent(found.answer, truth, EXACT, await symbolicEqualityOnce());
       return verdict(rule, found.answer, found.by, "different");
@@ -78,12 +79,6 @@ function answerLine(text: string): string | undefined {
   // Runs of space lie apart, so each is walked once.
   for (const [, line] of text.matchAll(/Answer\s*:\s*([^\n]+)/gi)) last = line;
   return last;
-}
-
-/** A box in the line, or the line itself. */
-function inLine(line: string): Extraction {
-  const boxed = lastBoxed(line);
-  return boxed.answer === null && boxed.reason === "no_box" ? { answer: line.trim(), by: "answer_line" } : boxed;
 }
 
 /** The content of the last `\boxed{…}`; null: there is none that closes. */

@@ -1,10 +1,10 @@
 import type { RewardScore } from "verl";
+import { markedAnswer } from "./shared/answer-line.ts";
 import { bracesFrom, lastBoxed } from "./shared/boxed.ts";
 import { symbolicEqualityOnce } from "./shared/compute-engine.ts";
 import { EXACT, equivalent } from "./shared/equivalent.ts";
 import { grade } from "./shared/grade.ts";
 import { MODE_OPTION, truthText, type Extraction, type Mode, type Scored } from "./shared/scored.ts";
-import { afterLast } from "./shared/text.ts";
 
 interface Options {
   mode?: Mode;
@@ -13,6 +13,9 @@ interface Options {
 
 /** A percentage is rarely an exact fraction. */
 const PERCENT = { relative: 1e-9, percent: true };
+/** How close verl wants numbers. */
+const CLOSE = { relative: 1e-4, percent: false };
+const CLOSE_OR_PERCENT = { ...CLOSE, percent: true };
 
 /** PRIME's grader of mathematics: normalised texts, then intervals, tuples, matrices, numbers and formulas by value. */
 export const primeMath: RewardScore = {
@@ -35,12 +38,13 @@ export const primeMath: RewardScore = {
       percent: {
         type: "boolean",
         default: false,
-        description: "In strict mode, take a hundredth and a hundred times the number too, as `verl` mode always does.",
+        description: "Take a hundredth and a hundred times the number too.",
       },
     },
   },
   departures: [
     "A parser of its own compares formulas, as exact fractions or at fixed points, where verl calls sympy; `@cortex-js/compute-engine`, if installed, is asked about what it does not understand.",
+    "Only with `percent: true` is 7.41 % right where 0.0741 is asked for, and 741 where 7.41 is; verl always takes both.",
     "In strict mode the last box or the text after `answer is` or `answer:` is the answer, numbers are compared exactly, and fractions need not be in the same terms.",
   ],
   async score({ solution_str, ground_truth, ...options }): Promise<Scored> {
@@ -53,7 +57,7 @@ export const primeMath: RewardScore = {
     const { answer, by } = found;
     const rule =
       mode === "verl"
-        ? grade(answer, truth, { lenient: true, symbolic })
+        ? grade(answer, truth, { numbers: percent ? CLOSE_OR_PERCENT : CLOSE, symbolic })
         : equivalent(answer, truth, percent ? PERCENT : EXACT, symbolic);
     const acc = rule !== undefined;
     return { score: acc ? 1 : 0, acc, extracted: answer, extracted_by: by, matched_rule: rule ?? "different" };
@@ -108,11 +112,5 @@ function lowerCase(text: string): string {
 function strictAnswer(text: string): Extraction {
   const boxed = lastBoxed(text);
   if (boxed.answer !== null || boxed.reason !== "no_box") return boxed;
-  for (const mark of ["answer is", "answer:"]) {
-    const rest = afterLast(text, mark);
-    if (rest === undefined) continue;
-    const [line] = rest.trimStart().split("\n", 1);
-    return { answer: line!.replace(/^: ?/, "").trim(), by: "answer_mark" };
-  }
-  return { answer: null, reason: "no_box" };
+  return markedAnswer(text, "colon_or_is", "answer_mark") ?? { answer: null, reason: "no_box" };
 }

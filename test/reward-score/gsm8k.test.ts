@@ -40,6 +40,15 @@ describe("gsm8k, strict", () => {
     ["#### -$5", "-5", "-5"],
     ["#### 007", "7", "007"],
     ["#### 12 apples", "12", "12"],
+    ["#### −5", "-5", "-5"],
+    ["#### +5", "5", "5"],
+    ["#### €1,000", "1000", "1000"],
+    ["#### \\boxed{5}", "5", "5"],
+    ["#### \\(5\\)", "5", "5"],
+    ["#### `5`", "5", "5"],
+    ["####: 5", "5", "5"],
+    ["#### 5 ####", "5", "5"],
+    ["#### 5\n####\n", "5", "5"],
   ])("%j is %s", async (text, truth, extracted) => {
     expect(await scored(gsm8k, text, truth, STRICT)).toMatchObject({ extracted, score: 1, extracted_by: "hash_marks" });
   });
@@ -50,6 +59,13 @@ describe("gsm8k, strict", () => {
     ["#### -42", "42"],
     ["#### none, but 42", "42"],
     ["42", "42"],
+    ["#### 5/6", "5"],
+    ["#### 10:30", "10"],
+    ["#### 2 * 3 = 6", "2"],
+    ["#### 1e3", "1"],
+    ["#### 1_000", "1"],
+    ["#### 1,80", "180"],
+    ["#### 5\n#### none", "5"],
   ])("%j is not %s", async (text, truth) => {
     expect(await scored(gsm8k, text, truth, STRICT)).toMatchObject({ score: 0, acc: false });
   });

@@ -55,6 +55,8 @@ describe("math_dapo, strict", () => {
     ["Final Answer: 12.", "12"],
     [`Answer: $\\boxed{\\frac{1}{2}}$\n${"Checked. ".repeat(50)}`, "0.5"],
     ["Answer: **7**", "7"],
+    ["**Answer:** 7", "7"],
+    ["**Answer**: $7$.", "7"],
   ])("%j is %s", async (text, truth) => {
     expect(await scored(mathDapo, text, truth, STRICT)).toMatchObject({ score: 1, acc: true });
   });

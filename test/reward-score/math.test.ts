@@ -74,6 +74,24 @@ const SAME = [
   ["10^{-3}", "0.001"],
   ["2^{100}", "1267650600228229401496703205376"],
   ["1 \\pm \\sqrt{2}", "1 \\mp \\sqrt{2}"],
+  ["\\pm 3", "-3, 3"],
+  ["1 \\pm \\sqrt{2}", "\\{1-\\sqrt2, 1+\\sqrt2\\}"],
+  ["\\sqrt[3]2", "\\sqrt[3]{2}"],
+  ["\\sqrt[3]{2}", "2^{1/3}"],
+  ["\\textbf{42}", "42"],
+  ["\\mathbf{42}", "42"],
+  ["**\\text{42}**", "42"],
+  ["`42`", "42"],
+  ["\\text{(B)}", "B"],
+  ["\\text{Yes}", "yes"],
+  ["\\text{No solution}", "no solution"],
+  ["\\text{5 cm}", "5"],
+  ["50 percent", "50\\%"],
+  ["\\infty", "infinity"],
+  ["\\varnothing", "\\emptyset"],
+  ["\\dbinom{5}{2}", "10"],
+  ["1\\,000\\,000", "1000000"],
+  ["12\\!000", "12{,}000"],
 ] as const;
 
 const DIFFERENT = [
@@ -98,6 +116,13 @@ const DIFFERENT = [
   ["x=5", "y=5"],
   ["101_2", "101"],
   ["", "0"],
+  ["\\sqrt[3]{2}", "\\sqrt{2}"],
+  ["\\pm 3", "3, 3"],
+  ["\\pm 3", "(-3, 3)"],
+  ["\\pm 3", "-3"],
+  ["A", "a"],
+  ["\\text{yes}", "no"],
+  ["1\\,00", "100"],
 ] as const;
 
 describe.each([
@@ -120,6 +145,9 @@ describe.each([
     expect(await said("the sum is 2,552,004 so \\boxed{004}")).toBe("004");
     expect(await said("$\\boxed 7$")).toBe("7");
     expect(await said("\\boxed {\\{1\\}}")).toBe("\\{1\\}");
+    expect(await said("**\\boxed{2}**")).toBe("2");
+    expect(await said("\\boxed 2")).toBe("2");
+    expect(await said("\\boxed2$")).toBe("2");
   });
 
   it("takes a box that never closes for no answer", async () => {
@@ -133,7 +161,6 @@ describe.each([
 
 describe("prime_math, as verl", () => {
   it.each([
-    ["Step 2: so \\boxed{7.41\\%}", "0.0741"],
     ["\\boxed{7.41\\%}", "7.41"],
     ["The answer is 12 meters. ", "12"],
     ["we get x = \\sqrt{8}", "2\\sqrt{2}"],
@@ -167,6 +194,29 @@ it("prime_math takes a hundredth for the number where it is told to", async () =
   });
   expect(await scored(primeMath, "\\boxed{741}", "0.0741", percent)).toMatchObject({ score: 0 });
 });
+
+describe("prime_math, strict, without a box", () => {
+  it.each([
+    ["The answer is 12.", "12"],
+    ["the final answer is: **12**", "12"],
+    ["**Answer:** 12", "12"],
+    ["**Answer**: \\(12\\)", "12"],
+    ["Answer:\n12\nas asked", "12"],
+    ["The answer is 3.5. It is more than 3.", "3.5"],
+    ["First the answer is 1. No, the answer is 2.", "2"],
+    ["The answer is Dr. Smith", "Dr. Smith"],
+  ])("%j is %s", async (text, truth) => {
+    expect(await scored(primeMath, text, truth, STRICT)).toMatchObject({ score: 1, extracted_by: "answer_mark" });
+  });
+});
+
+it.each([mathReward, primeMath])(
+  "answer and ground truth are named, so that they cannot change places",
+  ({ score }) => {
+    const byPlace = score as unknown as (answer: string, truth: string) => Promise<unknown>;
+    return expect(byPlace("\\boxed{1}", "1")).rejects.toThrow(TypeError);
+  },
+);
 
 it("says which rule made two answers one", async () => {
   const rule = async (prediction: string, truth: string): Promise<unknown> =>

@@ -115,7 +115,7 @@ describe("dynamic sampling", () => {
     expect(rollouts(second.result.directory)).toEqual(rollouts(whole.result.directory));
   });
 
-  it("ends after as many batches as it may take, with counts", async () => {
+  it("ends after as many batches as it may take, with counts (case 75)", async () => {
     const score = `ground_truth < "d" ? 1 : 0`;
     const run = trainFully(folderOf(score), filter("max_num_gen_batches=3", "data.shuffle=false"));
     await expect(run).rejects.toMatchObject({
@@ -125,7 +125,7 @@ describe("dynamic sampling", () => {
     });
   });
 
-  it("goes on without a limit, says so each round, and stops when asked, as if the step had not begun", async () => {
+  it("goes on without a limit, says so each round, and stops when asked, as if the step had not begun (case 75)", async () => {
     let rounds = 0;
     stop = new AbortController();
     const onWrite = (text: string): void => {

@@ -1,6 +1,7 @@
 import type { SymbolicEquality } from "./compute-engine.ts";
 import { equalAnswers, type Tolerance } from "./expression/equal.ts";
 import { parseAnswer, type Answer } from "./expression/parse.ts";
+import { plainAnswer } from "./plain-answer.ts";
 
 /** Exact numbers, and `%` means what it says. */
 export const EXACT: Tolerance = { relative: 0, percent: false };
@@ -16,21 +17,17 @@ export function equivalent(
   tolerance: Tolerance = EXACT,
   symbolic?: SymbolicEquality,
 ): string | undefined {
-  const [given, asked] = [plain(prediction), plain(gold)];
-  if (given === "" || asked === "") return undefined;
-  if (given === asked) return "equal_text";
-  const [a, b] = [parseAnswer(given), parsedGold(asked)];
+  const [given, asked] = [plainAnswer(prediction), plainAnswer(gold)];
+  if (given.text === "" || asked.text === "") return undefined;
+  if (given.text === asked.text) return "equal_text";
+  if ((given.words || asked.words) && inWords(given.text) === inWords(asked.text)) return "equal_text";
+  const [a, b] = [parseAnswer(given.text), parsedGold(asked.text)];
   if (a !== undefined && b !== undefined) return equalAnswers(a, b, tolerance);
-  return symbolic?.(given, asked) === true ? "compute_engine" : undefined;
+  return symbolic?.(given.text, asked.text) === true ? "compute_engine" : undefined;
 }
 
-/** Without space around it, markdown's bold, and a full stop at the end. */
-function plain(text: string): string {
-  const trimmed = text.trim().replace(/\.$/, "");
-  return trimmed.length > 4 && trimmed.startsWith("**") && trimmed.endsWith("**")
-    ? trimmed.slice(2, -2).trim()
-    : trimmed;
-}
+/** Words are one whatever their case; the letters of mathematics are not. */
+const inWords = (text: string): string => text.toLowerCase().split(/\s+/).join(" ");
 
 /** The answers of one prompt share their gold. */
 const MEMORY = 256;

@@ -1,20 +1,20 @@
 import type { SymbolicEquality } from "./compute-engine.ts";
 import { equivalent } from "./equivalent.ts";
+import type { Tolerance } from "./expression/equal.ts";
 import { sameStripped } from "./strip-string.ts";
 import { isFarLonger } from "./text.ts";
 
-/** As lenient as verl's prime_math: 1e-4, and a hundredth or a hundred times the number. */
-const LENIENT = { relative: 1e-4, percent: true };
 const NO_PERCENT = { relative: 0, percent: true };
 
 /**
- * The grader that verl takes over from PRM800K and, with `lenient`, the numeric comparison after it; the rule that matched, or undefined.
- * Where the gold is a whole number, so must the answer be; two simple fractions must be in the same terms.
+ * The grader that verl takes over from PRM800K; the rule that matched, or undefined. Where the gold is a whole number, so must the answer
+ * be; two simple fractions must be in the same terms.
+ * @param numbers how far decimals, and lists of them, may be apart in the numeric comparison that prime_math adds; undefined: it is left out.
  */
 export function grade(
   prediction: string,
   gold: string,
-  { lenient, symbolic }: { lenient: boolean; symbolic?: SymbolicEquality },
+  { numbers, symbolic }: { numbers?: Tolerance; symbolic?: SymbolicEquality },
 ): string | undefined {
   if (isFarLonger(prediction, gold)) return undefined;
   if (sameStripped(prediction, gold)) return "equal_normalised";
@@ -23,17 +23,18 @@ export function grade(
   if (given === asked) return "equal_normalised";
   const fractions = SIMPLE_FRACTION.test(given) && SIMPLE_FRACTION.test(asked);
   const wholeDiffers = WHOLE.test(given) !== WHOLE.test(asked);
-  if (!fractions && !wholeDiffers) {
+  const listDiffers = given.includes(",") !== asked.includes(",");
+  if (!fractions && !wholeDiffers && !listDiffers) {
     const rule = equivalent(given, asked, NO_PERCENT, symbolic);
     if (rule !== undefined && rule !== "percent") return rule;
   }
-  const numbers = lenient && [given, asked].every((text) => DECIMAL.test(text));
-  const list = lenient && [given, asked].every((text) => /[,&]|\\pi/.test(text));
-  return numbers || list ? equivalent(given, asked, LENIENT) : undefined;
+  const both = (pattern: RegExp): boolean => [given, asked].every((text) => pattern.test(text));
+  return numbers !== undefined && (both(DECIMAL) || both(LISTED)) ? equivalent(given, asked, numbers) : undefined;
 }
 
 const WHOLE = /^-?\d{1,400}$/;
 const DECIMAL = /^-?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})$/;
+const LISTED = /[,&]|\\pi/;
 const SIMPLE_FRACTION = /^-?(?:\d{1,400}\/\d{1,400}|\\frac\{?\d{1,400}\}?\{?\d{1,400}\}?)$/;
 const UNITS = "degree cm centimeter meter mile second minute hour day week month year foot feet inch yard liter".split(
   " ",

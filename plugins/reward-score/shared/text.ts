@@ -24,10 +24,13 @@ export function unwrap(text: string, open: string, close: string): string {
   }
 }
 
-/** The text after the last `mark`, in any case of letters; undefined: there is none. */
-export function afterLast(text: string, mark: string): string | undefined {
-  const at = text.toLowerCase().lastIndexOf(mark);
-  return at < 0 ? undefined : text.slice(at + mark.length);
+/** Without space and markdown's stars and backticks around it. */
+export function withoutMarks(text: string): string {
+  const isMark = (at: number): boolean => /[\s*`]/.test(text[at]!);
+  let [start, end] = [0, text.length];
+  while (start < end && isMark(start)) start++;
+  while (start < end && isMark(end - 1)) end--;
+  return text.slice(start, end);
 }
 
 /** True for an answer so much longer than the gold that no normalising makes them one; it spares long answers many passes. */

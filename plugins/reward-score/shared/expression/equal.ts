@@ -22,6 +22,8 @@ export function equalAnswers(prediction: Answer, gold: Answer, tolerance: Tolera
       : undefined;
 
   if (prediction.kind === "value" && gold.kind === "value") return equalValues(prediction, gold, tolerance);
+  if (prediction.kind === "value" && gold.kind === "sequence") return sameBranches(prediction, gold, tolerance);
+  if (prediction.kind === "sequence" && gold.kind === "value") return sameBranches(gold, prediction, tolerance);
   if (prediction.kind === "sequence" && gold.kind === "sequence") {
     if (prediction.open !== gold.open || prediction.close !== gold.close) return undefined;
     return gold.open === "\\{" ? sameSet(prediction.items, gold.items, tolerance) : all(prediction.items, gold.items);
@@ -45,6 +47,7 @@ const FLIPPED: Readonly<Record<string, string>> = { "<": ">", ">": "<", "<=": ">
 const sameText = (a: readonly string[], b: readonly string[]): boolean => a.join(" ") === b.join(" ");
 
 type Relation = Extract<Answer, { kind: "relation" }>;
+type Sequence = Extract<Answer, { kind: "sequence" }>;
 
 /** `x = 5`, `f(x) = 5` or `x \in A` beside a bare answer. */
 function equalToSolved({ operators, sides }: Relation, bare: Answer, tolerance: Tolerance): EqualRule | undefined {
@@ -70,6 +73,24 @@ function sameSet(a: readonly Answer[], b: readonly Answer[], tolerance: Toleranc
 }
 
 type Value = Extract<Answer, { kind: "value" }>;
+
+/** `\\pm 3` beside `3, -3`. */
+function sameBranches({ value, unit }: Value, list: Sequence, tolerance: Tolerance): EqualRule | undefined {
+  if (!["", "\\{"].includes(list.open) || list.items.length !== 2 || !hasBranches(value)) return undefined;
+  const branches = [false, true].map((minus): Value => ({ kind: "value", value: branchOf(value, minus), unit }));
+  return sameSet(branches, list.items, tolerance);
+}
+
+const hasBranches = (node: Expression): boolean =>
+  node.kind === "call" && (node.name === "pm" || node.of.some(hasBranches));
+
+/** The expression with + or − for each ±. */
+function branchOf(node: Expression, minus: boolean): Expression {
+  if (node.kind !== "call") return node;
+  const of = node.of.map((part) => branchOf(part, minus));
+  if (node.name !== "pm") return { ...node, of };
+  return minus ? { kind: "call", name: "neg", of } : of[0]!;
+}
 
 function equalValues(prediction: Value, gold: Value, { relative, percent }: Tolerance): EqualRule | undefined {
   const [given, asked] = [prediction.unit, gold.unit];

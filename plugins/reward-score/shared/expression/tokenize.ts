@@ -13,6 +13,7 @@ export const FUNCTIONS: ReadonlySet<string> = new Set(
 );
 
 const PLAIN_COMMANDS = new Set([...FUNCTIONS, "sqrt", "pi", "infty"]);
+const NAMED_COMMANDS: Readonly<Record<string, string>> = { infinity: "infty" };
 const SKIPPED = new Set(
   "left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits quad qquad mathbf textbf mathit boldsymbol bm mathbb".split(
     " ",
@@ -20,9 +21,6 @@ const SKIPPED = new Set(
 );
 const TEXT = new Set(["text", "mbox", "mathrm", "textrm", "textit", "textup", "operatorname"]);
 const RENAMED: Readonly<Record<string, string>> = {
-  dfrac: "frac",
-  tfrac: "frac",
-  cfrac: "frac",
   lbrace: "\\{",
   rbrace: "\\}",
   cdot: "*",
@@ -44,6 +42,15 @@ const RENAMED: Readonly<Record<string, string>> = {
   rvert: "|",
   vert: "|",
   mid: "|",
+};
+/** Commands under several names. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  dfrac: "frac",
+  tfrac: "frac",
+  cfrac: "frac",
+  dbinom: "binom",
+  tbinom: "binom",
+  varnothing: "emptyset",
 };
 const CHARACTERS: Readonly<Record<string, string>> = {
   "−": "-",
@@ -70,7 +77,7 @@ const SEPARATORS = new Set(["or", "and"]);
 
 // Sticky, each with one way to match: a response cannot make them look back.
 const SPACE = /[\s~]+|\\[!,;: ]|\\?\$|\\[()[\]]|\^\s?(?:\{\s?\\circ\s?\}|\\circ)|°|\\degree/y;
-const NUMBER = /[1-9]\d{0,2}(?:(?:,|\{,\}|,\\!)\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+/y;
+const NUMBER = /[1-9]\d{0,2}(?:(?:,|\{,\}|,\\!|\\[!, ]|~)\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+/y;
 const LETTERS = /[A-Za-z]+/y;
 const COMMAND = /\\([A-Za-z]+|[{}%\\|])/y;
 const MATRIX = /\\(begin|end)\{(?:[bpvBV]?matrix|array)\}(?:\{[lcr|]{0,40}\})?/y;
@@ -97,7 +104,7 @@ export function tokenize(text: string): Token[] | undefined {
     }
     const number = match(NUMBER);
     if (number !== null) {
-      tokens.push({ type: "number", text: number[0].replace(/[,{}\\!]/g, "") });
+      tokens.push({ type: "number", text: number[0].replace(/[,{}\\!~ ]/g, "") });
       continue;
     }
     const letters = match(LETTERS);
@@ -119,11 +126,8 @@ export function tokenize(text: string): Token[] | undefined {
         at = text.indexOf(group, at) + group.length + 1;
         if (SEPARATORS.has(word)) sign(",");
         else tokens.push({ type: "word", text: word });
-      } else if (Object.hasOwn(RENAMED, name)) {
-        const now = RENAMED[name]!;
-        if (now === "frac") tokens.push({ type: "command", text: now });
-        else sign(now);
-      } else tokens.push({ type: "command", text: name });
+      } else if (Object.hasOwn(RENAMED, name)) sign(RENAMED[name]!);
+      else tokens.push({ type: "command", text: COMMANDS[name] ?? name });
       continue;
     }
     const found = match(SIGN);
@@ -147,6 +151,8 @@ export function tokenize(text: string): Token[] | undefined {
 function lettersAsTokens(run: string): Token[] {
   if (SEPARATORS.has(run)) return [{ type: "sign", text: "," }];
   if (PLAIN_COMMANDS.has(run)) return [{ type: "command", text: run }];
+  if (run === "percent") return [{ type: "sign", text: "%" }];
+  if (Object.hasOwn(NAMED_COMMANDS, run)) return [{ type: "command", text: NAMED_COMMANDS[run]! }];
   if (run.length > 3 || UNIT.test(run)) return [{ type: "word", text: run.toLowerCase() }];
   return Array.from(run, (text): Token => ({ type: "symbol", text }));
 }
