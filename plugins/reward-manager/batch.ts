@@ -1,6 +1,5 @@
 import {
   CONFIG,
-  createScorer,
   inject,
   LOGGER,
   METRICS,
@@ -8,7 +7,6 @@ import {
   readAnswers,
   reportTimes,
   reportUnscored,
-  RewardManager,
   SCORE_FUNCTIONS,
   TOKENIZER,
   VerlError,
@@ -17,40 +15,24 @@ import {
   type MetricsSink,
   type SampleReward,
   type ScoreFunctions,
-  type Scorer,
   type Tokenizer,
 } from "verl";
-import type { FunctionConfig } from "./naive.ts";
-import { poolOf, type PoolSettings } from "./pool-options.ts";
+import { FunctionRewardManager, type FunctionConfig } from "./function-manager.ts";
+import type { PoolSettings } from "./pool-options.ts";
 
 /** Scores the whole batch by one call of the function of `custom_reward_function.path`, which gets lists and returns a list. */
-export class BatchRewardManager extends RewardManager {
-  private readonly scorer: Scorer;
-
+export class BatchRewardManager extends FunctionRewardManager {
   constructor(
-    @inject(TOKENIZER) private readonly tokenizer: Tokenizer,
-    @inject(SCORE_FUNCTIONS) private readonly functions: ScoreFunctions,
+    @inject(TOKENIZER) tokenizer: Tokenizer,
+    @inject(SCORE_FUNCTIONS) functions: ScoreFunctions,
     @inject(OPTIONS) options: PoolSettings,
-    @inject(LOGGER) private readonly log: Logger,
-    @inject(CONFIG) config: FunctionConfig,
-    @inject(METRICS) private readonly metrics: MetricsSink,
+    @inject(LOGGER) log: Logger,
+    @inject(CONFIG) { reward_model }: FunctionConfig,
+    @inject(METRICS) metrics: MetricsSink,
   ) {
-    super();
     if (functions.file === undefined) throw noFile();
-    const pool = poolOf(options, config);
-    this.scorer = createScorer([functions], {
-      timeoutS: config.reward_model.timeout_s,
-      maxConcurrent: 1,
-      pool: pool && { ...pool, workers: 1 },
-    });
-  }
-
-  override load(): Promise<void> {
-    return this.scorer.start();
-  }
-
-  override dispose(): Promise<void> {
-    return this.scorer.dispose();
+    // There is one call at a time.
+    super(tokenizer, functions, options, log, { reward_model: { ...reward_model, num_workers: 1 } }, metrics);
   }
 
   async score(batch: DataProto, { signal }: { validate: boolean; signal?: AbortSignal }): Promise<SampleReward[]> {

@@ -16,7 +16,8 @@ import {
   type ScoreFunctions,
   type Tokenizer,
 } from "verl";
-import { NaiveRewardManager, type NaiveOptions } from "./naive.ts";
+import type { FunctionOptions } from "./function-manager.ts";
+import { NaiveRewardManager } from "./naive.ts";
 
 export interface OverlongBuffer {
   enable: boolean;
@@ -28,7 +29,7 @@ export interface OverlongBuffer {
   log: boolean;
 }
 
-export interface DapoOptions extends NaiveOptions {
+export interface DapoOptions extends FunctionOptions {
   /** null: `actor_rollout_ref.rollout.response_length`. */
   max_resp_len: number | null;
   overlong_buffer_cfg: OverlongBuffer;

@@ -1,6 +1,5 @@
 import {
   inject,
-  JsonClient,
   loadTokenizer,
   LOGGER,
   METRICS,
@@ -19,11 +18,11 @@ import {
   type Logger,
   type MetricsSink,
   type SampleReward,
-  type ServiceCalls,
   type Tokenizer,
 } from "verl";
 import { judgeRequest, readVerdict, type JudgeSettings } from "./judge.ts";
-import { serviceCalls, tokenOf, type EndpointSettings, type LimitSettings } from "./service-options.ts";
+import { openService, type Post } from "./open-service.ts";
+import type { EndpointSettings, LimitSettings } from "./service-options.ts";
 
 export interface ModelOptions extends LimitSettings, EndpointSettings, JudgeSettings {
   kind: "vllm_classify" | "sglang_embedding" | "judge";
@@ -38,8 +37,7 @@ const PATHS = { vllm_classify: "classify", sglang_embedding: "v1/embeddings", ju
  * through its own chat template; or a judge behind any OpenAI-compatible endpoint, which follows a rubric.
  */
 export class ModelRewardManager extends RewardManager {
-  private readonly calls: ServiceCalls;
-  private readonly client: JsonClient;
+  private readonly post: Post;
   private loaded: Promise<Tokenizer> | undefined;
 
   constructor(
@@ -49,16 +47,10 @@ export class ModelRewardManager extends RewardManager {
     @inject(METRICS) private readonly metrics: MetricsSink,
   ) {
     super();
-    const { url, timeout, max_response_mb, kind, scale } = options;
+    const { url, kind, scale } = options;
     if (!(scale[0] < scale[1])) throw emptyScale(scale);
     if (kind !== "judge" && options.tokenizer === null) throw noTokenizer(kind);
-    this.calls = serviceCalls(options, metrics);
-    this.client = new JsonClient({
-      url: `${url.replace(/\/$/, "")}/${PATHS[kind]}`,
-      token: tokenOf(options, log),
-      timeoutS: timeout,
-      maxBytes: max_response_mb * 2 ** 20,
-    });
+    this.post = openService(`${url.replace(/\/$/, "")}/${PATHS[kind]}`, options, log, metrics);
   }
 
   override async load(): Promise<void> {
@@ -87,7 +79,7 @@ export class ModelRewardManager extends RewardManager {
     const { estimated_tokens_per_request: tokens, kind, scale } = this.options;
     try {
       const body = await this.bodyFor(answer, prompt);
-      const reply = await this.calls.run(tokens, () => this.client.post(body, signal), signal);
+      const reply = await this.post(body, tokens, signal);
       if (kind === "judge") return toSampleReward(readVerdict(reply, scale));
       return toSampleReward(kind === "vllm_classify" ? lastNumber(reply, "probs") : lastNumber(reply, "embedding"));
     } catch (error) {

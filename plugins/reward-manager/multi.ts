@@ -23,7 +23,8 @@ import {
   type Scorer,
   type Tokenizer,
 } from "verl";
-import type { FunctionConfig } from "./naive.ts";
+import type { FunctionConfig } from "./function-manager.ts";
+import { requireFunctions } from "./functions-of-answers.ts";
 import { poolOf, type PoolSettings } from "./pool-options.ts";
 
 /** One of the named functions: where it comes from, as in `custom_reward_function`, and what its score counts. */
@@ -76,8 +77,7 @@ export class MultiRewardManager extends RewardManager {
     await this.load();
     const { parts, scorer } = await this.loaded!;
     const answers = readAnswers(batch, this.tokenizer);
-    for (const source of new Set(answers.map(({ data_source }) => data_source)))
-      for (const { functions } of parts) functions.get(source);
+    requireFunctions(answers, ...parts.map(({ functions }) => functions));
     const calls = answers.flatMap(({ uid: _, ...input }) => parts.map((_part, of) => ({ of, input })));
     const scored = await scorer.run(calls, signal);
     const rewards = answers.map((_, row) => this.sum(parts, scored.slice(row * parts.length)));

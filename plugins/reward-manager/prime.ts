@@ -11,7 +11,8 @@ import {
   type ScoreFunctions,
   type Tokenizer,
 } from "verl";
-import { NaiveRewardManager, type FunctionConfig } from "./naive.ts";
+import type { FunctionConfig } from "./function-manager.ts";
+import { NaiveRewardManager } from "./naive.ts";
 import type { PoolSettings } from "./pool-options.ts";
 
 /** Naive scoring in a pool: in parallel, and an answer that makes its function loop or hoard memory costs no more than itself. */

@@ -21,7 +21,9 @@ import {
   type ServiceCalls,
   type Tokenizer,
 } from "verl";
-import { serviceCalls, type LimitSettings } from "./service-options.ts";
+import { requireFunctions, timesOf } from "./functions-of-answers.ts";
+import { serviceCalls } from "./open-service.ts";
+import type { LimitSettings } from "./service-options.ts";
 
 export interface RateLimitedOptions extends LimitSettings {
   timeout: number;
@@ -44,16 +46,11 @@ export class RateLimitedRewardManager extends RewardManager {
 
   async score(batch: DataProto, { signal }: { validate: boolean; signal?: AbortSignal }): Promise<SampleReward[]> {
     const answers = readAnswers(batch, this.tokenizer);
-    for (const source of new Set(answers.map(({ data_source }) => data_source))) this.functions.get(source);
+    requireFunctions(answers, this.functions);
     const scored = await Promise.all(answers.map((answer) => this.scoreOne(answer, signal)));
     const rewards = scored.map(({ reward }) => reward);
     reportUnscored(this.log, rewards, answers);
-    const times = answers.map(({ uid, data_source }, row) => ({
-      name: this.functions.nameOf?.(data_source) ?? data_source,
-      uid,
-      seconds: scored[row]!.seconds,
-    }));
-    reportTimes(this.metrics, this.log, times);
+    reportTimes(this.metrics, this.log, timesOf(this.functions, answers, scored));
     return rewards;
   }
 

@@ -1,6 +1,5 @@
 import {
   inject,
-  JsonClient,
   LOGGER,
   METRICS,
   OPTIONS,
@@ -17,10 +16,10 @@ import {
   type Logger,
   type MetricsSink,
   type SampleReward,
-  type ServiceCalls,
   type Tokenizer,
 } from "verl";
-import { serviceCalls, tokenOf, type EndpointSettings, type LimitSettings } from "./service-options.ts";
+import { openService, type Post } from "./open-service.ts";
+import type { EndpointSettings, LimitSettings } from "./service-options.ts";
 
 export interface RemoteOptions extends LimitSettings, EndpointSettings {
   batch_size: number;
@@ -41,8 +40,7 @@ interface Sample {
  * and its answer `{ "results": […] }`, one a sample in order: a number, an object with `score` and parts, or `{ "unscored": "why" }`.
  */
 export class RemoteRewardManager extends RewardManager {
-  private readonly calls: ServiceCalls;
-  private readonly client: JsonClient;
+  private readonly post: Post;
 
   constructor(
     @inject(TOKENIZER) private readonly tokenizer: Tokenizer,
@@ -51,14 +49,7 @@ export class RemoteRewardManager extends RewardManager {
     @inject(METRICS) private readonly metrics: MetricsSink,
   ) {
     super();
-    this.calls = serviceCalls(options, metrics);
-    const { url, timeout, max_response_mb } = options;
-    this.client = new JsonClient({
-      url,
-      token: tokenOf(options, log),
-      timeoutS: timeout,
-      maxBytes: max_response_mb * 2 ** 20,
-    });
+    this.post = openService(options.url, options, log, metrics);
   }
 
   async score(batch: DataProto, { signal }: { validate: boolean; signal?: AbortSignal }): Promise<SampleReward[]> {
@@ -107,7 +98,7 @@ export class RemoteRewardManager extends RewardManager {
     const tokens = this.options.estimated_tokens_per_request * samples.length;
     const body = { samples: samples.map(({ json }) => json) };
     try {
-      const answer = await this.calls.run(tokens, () => this.client.post(body, signal), signal);
+      const answer = await this.post(body, tokens, signal);
       return resultsOf(answer, samples.length);
     } catch (error) {
       signal?.throwIfAborted();

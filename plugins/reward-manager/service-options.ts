@@ -1,4 +1,4 @@
-import { ServiceCalls, VerlError, type EntryMeta, type Logger, type MetricsSink } from "verl";
+import type { EntryMeta } from "verl";
 
 type Properties = NonNullable<NonNullable<EntryMeta["optionsSchema"]>["properties"]>;
 
@@ -55,24 +55,11 @@ export const limitOptions = (maxConcurrent: number): Properties => ({
   },
 });
 
-/** What {@link ServiceCalls} report. */
+/** What calls of a service report. */
 export const SERVICE_METRICS = {
   "reward/service/retries/count": "Calls that were tried again.",
   "reward/service/wait_s/mean": "Seconds that a call waited for the limits.",
 };
-
-export const serviceCalls = (options: LimitSettings, metrics: MetricsSink): ServiceCalls =>
-  new ServiceCalls(
-    {
-      maxConcurrent: options.max_concurrent,
-      maxRpm: options.max_rpm,
-      maxTpm: options.max_tpm,
-      attempts: options.attempts,
-      backoffS: options.backoff_s,
-      maxBackoffS: options.max_backoff_s,
-    },
-    metrics,
-  );
 
 /** How a service is reached. */
 export interface EndpointSettings {
@@ -98,27 +85,3 @@ export const endpointOptions = (url: string): Properties => ({
     description: "MiB of an answer at most; more is an error.",
   },
 });
-
-/** The token of the environment. @throws VERL_OPTIONS_INVALID where the variable is not set. */
-export function tokenOf({ token_env, url }: EndpointSettings, log: Logger): string | undefined {
-  if (token_env === null) return undefined;
-  const token = process.env[token_env];
-  if (token === undefined || token === "") {
-    const path = "reward_model.reward_kwargs.token_env";
-    throw new VerlError(
-      "VERL_OPTIONS_INVALID",
-      `The environment has no variable ${token_env}, which \`${path}\` names.`,
-      {
-        location: { path },
-        hint: `Set it before the run: export ${token_env}=…`,
-      },
-    );
-  }
-  const { protocol, hostname } = new URL(url);
-  if (protocol === "http:" && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
-    log.warnOnce(
-      `token-in-clear ${hostname}`,
-      `The token of ${token_env} goes to ${hostname} unencrypted; https:// would hide it.`,
-    );
-  return token;
-}
