@@ -217,7 +217,7 @@ export const ERROR_CODES = {
   VERL_ENGINE_STATE: { blame: "user", when: "A saved engine state does not fit the model that should resume from it." },
   VERL_ENTRY_META_INVALID: {
     blame: "plugin",
-    when: "An entry lacks its description or a function of its kind, or misspells a field.",
+    when: "An entry lacks its description, or a function or method of its kind, or misspells a field.",
   },
   VERL_ENTRY_SCHEMA_INVALID: {
     blame: "plugin",

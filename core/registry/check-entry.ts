@@ -1,8 +1,10 @@
 import { VerlError } from "../errors/index.ts";
-import type { EntryMeta } from "./entry.ts";
+import type { EntryMeta, Injectable } from "./entry.ts";
 import { kindInfo, type Kind } from "./kinds.ts";
+import { methodsMissingFromClass, methodsMissingFromInstance } from "./missing-methods.ts";
 import { nearest, quotedAlternatives } from "./nearest.ts";
 import { schemaFaults } from "./options-schema.ts";
+import type { Registration } from "./store.ts";
 
 const META = ["description", "paper", "aliases", "requires", "optionsSchema", "metrics", "departures"] as const;
 
@@ -25,13 +27,25 @@ const RULES: Record<
 /** @throws VERL_ENTRY_META_INVALID, naming the plugin, when an entry lacks or misspells what `EntryMeta` asks. */
 export function checkEntry(kind: Kind, key: string, entry: unknown, source: string): asserts entry is EntryMeta {
   const fault = entryFault(kind, entry);
-  if (fault === undefined) return;
-  throw new VerlError("VERL_ENTRY_META_INVALID", `The ${kindInfo(kind).title} "${key}" of ${source} ${fault}.`, {
+  if (fault !== undefined) throw invalid({ kind, key, source }, fault);
+}
+
+/** Methods may be fields, which a class does not show before it is constructed. @throws VERL_ENTRY_META_INVALID */
+export function checkInstance(of: Pick<Registration, "kind" | "key" | "source">, instance: object): void {
+  const missing = methodsMissingFromInstance(of.kind, instance);
+  if (missing.length > 0) throw invalid(of, lacks(missing));
+}
+
+function invalid({ kind, key, source }: Pick<Registration, "kind" | "key" | "source">, fault: string): VerlError {
+  return new VerlError("VERL_ENTRY_META_INVALID", `The ${kindInfo(kind).title} "${key}" of ${source} ${fault}.`, {
     hint: `This is for the author of ${source} to mend.`,
     location: { plugin: source },
     details: { kind, key },
   });
 }
+
+const lacks = (methods: readonly string[]): string =>
+  `has no method ${methods.map((name) => `\`${name}\``).join(" and no ")}`;
 
 function entryFault(kind: Kind, entry: unknown): string | undefined {
   if (typeof entry !== "object" || entry === null) return `is ${entry === null ? "null" : typeof entry}, not an object`;
@@ -40,9 +54,15 @@ function entryFault(kind: Kind, entry: unknown): string | undefined {
   for (const [name, [test, want]] of Object.entries(RULES)) {
     if (fields[name] !== undefined && !test(fields[name])) return `has \`${name}\` that is not ${want}`;
   }
-  const { members } = kindInfo(kind);
+  const { members, methods } = kindInfo(kind);
   const missing = members.find((name) => typeof fields[name] !== "function");
   if (missing !== undefined) return `has no function \`${missing}\``;
+  if (methods !== undefined) {
+    const create = fields["create"] as Injectable<object>;
+    if (typeof create.prototype !== "object") return "has a `create` that is not a class";
+    const lacking = methodsMissingFromClass(kind, create);
+    if (lacking.length > 0) return lacks(lacking);
+  }
   for (const name of Object.keys(fields)) {
     if ([...META, ...members].includes(name)) continue;
     const [meant] = nearest(name, META, 1);

@@ -4,6 +4,8 @@ export interface KindInfo {
   readonly title: string;
   /** Functions that every entry must have. */
   readonly members: readonly string[];
+  /** Of kinds whose entries are classes: the methods that their instances must have. Several lists are alternatives. */
+  readonly methods?: readonly (readonly string[])[];
   /** Config path whose value is a key of this kind; absent where keys are named elsewhere (tools YAML, dataset rows). */
   readonly selectedBy?: string;
   /** Config path of the options that the chosen entry's `optionsSchema` validates. */
@@ -36,6 +38,7 @@ export const KINDS = {
   reward_manager: {
     title: "reward manager",
     members: ["create"],
+    methods: [["score"]],
     selectedBy: "reward_model.reward_manager",
     optionsAt: "reward_model.reward_kwargs",
   },
@@ -45,29 +48,70 @@ export const KINDS = {
     optionsAt: "custom_reward_function.reward_kwargs",
     sharedOptions: true,
   },
-  tool_parser: { title: "tool parser", members: ["create"], selectedBy: "actor_rollout_ref.rollout.multi_turn.format" },
-  tool: { title: "tool", members: ["create"] },
-  interaction: { title: "interaction", members: ["create"] },
+  tool_parser: {
+    title: "tool parser",
+    members: ["create"],
+    methods: [["parse", "stream"]],
+    selectedBy: "actor_rollout_ref.rollout.multi_turn.format",
+  },
+  tool: {
+    title: "tool",
+    members: ["create"],
+    methods: [
+      ["create", "execute", "calcReward", "release"],
+      ["open", "close"],
+    ],
+  },
+  interaction: { title: "interaction", members: ["create"], methods: [["start", "respond", "calcScore", "finalize"]] },
   agent_loop: {
     title: "agent loop",
     members: ["create"],
+    methods: [["run"]],
     selectedBy: "actor_rollout_ref.rollout.agent.default_agent_loop",
   },
   dispatch: { title: "dispatch mode", members: ["dispatch", "collect"] },
   execute: { title: "execute mode", members: ["ranks"] },
-  transport: { title: "transport of worker calls", members: ["create"], selectedBy: "controller.transport" },
-  engine: { title: "training engine", members: ["create"], selectedBy: "actor_rollout_ref.actor.strategy" },
+  transport: {
+    title: "transport of worker calls",
+    members: ["create"],
+    methods: [["resources", "spawn", "close"]],
+    selectedBy: "controller.transport",
+  },
+  engine: {
+    title: "training engine",
+    members: ["create"],
+    methods: [
+      [
+        "forward",
+        "forwardBackward",
+        "optimStep",
+        "saveState",
+        "loadState",
+        "exportWeights",
+        "savePretrained",
+        "dispose",
+      ],
+    ],
+    selectedBy: "actor_rollout_ref.actor.strategy",
+  },
   rollout: {
     title: "rollout engine",
     members: ["create"],
+    methods: [["generate", "updateWeights", "sleep", "wake", "abort", "dispose"]],
     selectedBy: "actor_rollout_ref.rollout.name",
     optionsAt: "actor_rollout_ref.rollout.engine_kwargs",
   },
-  tracker: { title: "tracker", members: ["create"], selectedBy: "trainer.logger" },
-  dataset: { title: "dataset", members: ["create"], selectedBy: "data.dataset" },
+  tracker: { title: "tracker", members: ["create"], methods: [["log"]], selectedBy: "trainer.logger" },
+  dataset: {
+    title: "dataset",
+    members: ["create"],
+    methods: [["load", "promptIds", "row"]],
+    selectedBy: "data.dataset",
+  },
   sampler: {
     title: "sampler",
     members: ["create"],
+    methods: [["order", "saveState", "loadState"]],
     selectedBy: "data.sampler.name",
     optionsAt: "data.sampler.kwargs",
   },

@@ -1,5 +1,6 @@
 import type { DependencyContainer, InjectionToken } from "tsyringe";
 import { isVerlError, VerlError, type ErrorLocation } from "../errors/index.ts";
+import { checkInstance } from "./check-entry.ts";
 import { childContainer } from "./container.ts";
 import type { ClassEntry } from "./entry.ts";
 import { injectionFault } from "./injection-fault.ts";
@@ -35,7 +36,7 @@ const SAVED_APART: readonly Kind[] = ["engine", "rollout", "sampler"];
 export interface RunContainer {
   /**
    * Resolves `key`, validates its options, and constructs its class, each `@inject(TOKEN)` parameter from the run's values.
-   * @throws VERL_REGISTRY_KEY_UNKNOWN, VERL_OPTIONS_INVALID, VERL_INJECT_UNRESOLVED, VERL_INJECT_FAILED
+   * @throws VERL_REGISTRY_KEY_UNKNOWN, VERL_OPTIONS_INVALID, VERL_INJECT_UNRESOLVED, VERL_INJECT_FAILED, VERL_ENTRY_META_INVALID
    */
   create<K extends Kind>(kind: K, key: string, options?: CreateOptions): InstanceOf<K>;
   /**
@@ -79,7 +80,9 @@ export function createRunContainer(values: TokenValues = {}): RunContainer {
     create<K extends Kind>(kind: K, key: string, { options, locate, values: own = {} }: CreateOptions = {}) {
       const resolved = resolveOptions(kind, key, options, locate);
       const registration = registries[kind].find(key) as Registration<ClassEntry<object>>;
-      return make(registration, { ...own, [OPTIONS]: resolved }) as InstanceOf<K>;
+      const instance = make(registration, { ...own, [OPTIONS]: resolved });
+      checkInstance(registration, instance);
+      return instance as InstanceOf<K>;
     },
     createClass<K extends Kind>(
       kind: K,

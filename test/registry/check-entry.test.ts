@@ -1,6 +1,18 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import type { EntryMeta } from "../../core/registry/entry.ts";
-import { registries } from "../../core/registry/index.ts";
+import { Interaction } from "../../core/agent/interaction.ts";
+import { Tool, ToolServer } from "../../core/agent/tool.ts";
+import { ToolParser } from "../../core/agent/tool-parser.ts";
+import type { EntryMeta, Injectable } from "../../core/registry/entry.ts";
+import {
+  createRunContainer,
+  KIND_NAMES,
+  kindInfo,
+  registries,
+  type Kind,
+  type Registry,
+} from "../../core/registry/index.ts";
+import { RewardManager } from "../../core/reward/reward-manager.ts";
+import builtIns from "../../plugins/index.ts";
 import { clearRegistries, estimator, failure } from "./helpers.ts";
 
 beforeEach(clearRegistries);
@@ -37,6 +49,90 @@ describe("an entry", () => {
   it("may have fields of its own", () => {
     register({ ...estimator(), needsGroups: true });
     expect(registries.adv_estimator.has("mine")).toBe(true);
+  });
+});
+
+describe("a class", () => {
+  const registerClass = (kind: Kind, create: unknown) =>
+    (registries[kind] as Registry).register("mine", { description: "x", create } as never, {
+      source: "verl-plugin-x@1.0.0",
+    });
+  const CLASS_KINDS = KIND_NAMES.filter((kind) => kindInfo(kind).members.includes("create"));
+  const METHODS = CLASS_KINDS.flatMap((kind) =>
+    (kindInfo(kind).methods ?? []).flatMap((names) => names.map((name) => [kind, name, names] as const)),
+  );
+
+  /** A built-in class of the kind that has these methods. */
+  function builtIn(kind: Kind, methods: readonly string[]): new () => object {
+    const classes = builtIns.provides.flatMap(({ kind: own, entry }) =>
+      own === kind ? [(entry as unknown as { create: new () => object }).create] : [],
+    );
+    return classes.find(({ prototype }) => methods.every((name) => name in (prototype as object)))!;
+  }
+
+  it("is what the entries of eleven kinds have, each with methods that are asked for", () => {
+    expect(CLASS_KINDS).toHaveLength(11);
+    expect(new Set(METHODS.map(([kind]) => kind))).toEqual(new Set(CLASS_KINDS));
+  });
+
+  it.each(METHODS)("of the kind %s without %s() is refused when it is registered", async (kind, name, all) => {
+    const Whole = builtIn(kind, all);
+    class Lacking {}
+    for (const other of all) {
+      if (other !== name) Object.defineProperty(Lacking.prototype, other, { value: () => undefined });
+    }
+    const error = await failure(() => registerClass(kind, Lacking));
+    expect(error.code).toBe("VERL_ENTRY_META_INVALID");
+    expect(error.message).toBe(`The ${kindInfo(kind).title} "mine" of verl-plugin-x@1.0.0 has no method \`${name}\`.`);
+    expect(error.details).toEqual({ kind, key: "mine" });
+    expect(registries[kind].keys()).toEqual([]);
+    registerClass(kind, Whole);
+    expect(registries[kind].keys()).toEqual(["mine"]);
+  });
+
+  it.each<[Kind, string, unknown]>([
+    [
+      "reward_manager",
+      "no method `score`",
+      class extends (RewardManager as unknown as Injectable<object>) {
+        run() {
+          return [{ score: 1, extra: {} }];
+        }
+      },
+    ],
+    ["tool", "no method `execute`", class extends (Tool as unknown as Injectable<object>) {}],
+    [
+      "tool",
+      "no method `close`",
+      class extends (ToolServer as unknown as Injectable<object>) {
+        open() {
+          return [];
+        }
+      },
+    ],
+    ["tool_parser", "no method `stream`", class extends (ToolParser as unknown as Injectable<object>) {}],
+    ["interaction", "no method `respond`", class extends (Interaction as unknown as Injectable<object>) {}],
+    ["tracker", "a `create` that is not a class", () => ({ log: () => undefined })],
+  ])("of the kind %s that extends its base has what the base has, and %s", async (kind, words, create) => {
+    const error = await failure(() => registerClass(kind, create));
+    expect(error.message).toContain(`has ${words}.`);
+  });
+
+  it("may have its methods as fields, which are looked for again when it is constructed", async () => {
+    class Fields {
+      log = () => undefined;
+    }
+    registerClass("tracker", Fields);
+    expect(createRunContainer().create("tracker", "mine")).toBeInstanceOf(Fields);
+    class Misleading {
+      close() {
+        return "log";
+      }
+    }
+    (registries.tracker as Registry).register("other", { description: "x", create: Misleading } as never);
+    const error = await failure(() => createRunContainer().create("tracker", "other"));
+    expect(error.code).toBe("VERL_ENTRY_META_INVALID");
+    expect(error.message).toContain("has no method `log`");
   });
 });
 
