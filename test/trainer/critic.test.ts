@@ -20,6 +20,8 @@ let alive: number[] = [];
 /** What the engine `test-recording` was given to train on. */
 let trainedOn: DataProto[] = [];
 
+const unasked = (): Promise<never> => Promise.reject(new Error("These tests never ask for it."));
+
 beforeAll(() => {
   registerBuiltIns();
   registries.adv_estimator.register("test-gae", gae);
@@ -45,6 +47,10 @@ beforeAll(() => {
         return Promise.resolve({ loss: 0, metrics: {} });
       };
       optimStep = () => Promise.resolve({ gradNorm: 0, lr: 0, skipped: false });
+      saveState = unasked;
+      loadState = unasked;
+      exportWeights = unasked;
+      savePretrained = unasked;
       dispose = () => {};
     } as never,
   });
