@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { MessageChannel, Worker as Thread, type MessagePort } from "node:worker_threads";
+import { workerEntry } from "../../registry/worker-entry.ts";
 import { thisMachine } from "../inline-transport.ts";
 import type { NodeResources } from "../node-resources.ts";
 import { startRank } from "../remote-rank.ts";
@@ -35,7 +34,7 @@ export class ThreadTransport implements Transport {
 
   private start(request: SpawnRequest, place: RankPlace, ports: readonly (MessagePort | null)[]): Promise<RankHandle> {
     const workerData: ThreadData = { ports };
-    const thread = new Thread(threadEntry(), {
+    const thread = new Thread(workerEntry(new URL("./thread-rank.ts", import.meta.url)), {
       name: `${request.name}:${place.rank}`,
       env: { ...process.env },
       workerData,
@@ -77,14 +76,4 @@ function portMesh(worldSize: number): (MessagePort | null)[][] {
     }
   }
   return meshes;
-}
-
-/** What a thread runs: its own entry of the build, above the chunks, or the source, which needs a loader. */
-function threadEntry(): URL {
-  const at = (path: string): URL => new URL(path, import.meta.url);
-  const built = ["./thread-rank.js", "../thread-rank.js"].map(at).find((url) => existsSync(fileURLToPath(url)));
-  if (built !== undefined) return built;
-  const tsconfig = JSON.stringify(fileURLToPath(at("../../../tsconfig.json")));
-  const boot = `import { register } from "${import.meta.resolve("tsx/esm/api")}"; register({ tsconfig: ${tsconfig} }); await import("${at("./thread-rank.ts").href}");`;
-  return new URL(`data:text/javascript,${encodeURIComponent(boot)}`);
 }
