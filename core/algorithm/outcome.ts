@@ -1,7 +1,7 @@
 import { NdArray } from "../batch/nd-array.ts";
 import type { AdvantageInput } from "./advantage-estimator.ts";
 import { checkAdvantageInput, notFinite } from "./check-advantage-input.ts";
-import { sumOf, tokenRuns, type TokenRuns } from "./token-runs.ts";
+import { sumOf, tokenRuns, zeroStretches, type TokenRuns } from "./token-runs.ts";
 
 /** What outcome estimators start from: one score a row, and which rows take part in statistics. */
 export interface Outcomes {
@@ -25,13 +25,17 @@ export function outcomes(input: AdvantageInput): Outcomes {
   const runs = tokenRuns(response_mask);
   const { starts, ends, ofRow } = runs;
   const { rows } = response_mask;
+  const rewards = token_level_rewards.data;
+  const isZero = zeroStretches(rewards, response_mask.rowSize);
   const scores = new Float64Array(rows);
   const lengths = new Int32Array(rows);
   const counted = new Uint8Array(rows);
   for (let row = 0; row < rows; row++) {
     let score = 0;
     for (let run = ofRow[row]!; run < ofRow[row + 1]!; run++) {
-      score += sumOf(token_level_rewards.data, starts[run]!, ends[run]!);
+      const last = ends[run]! - 1;
+      // A rule's reward stands on the last token alone.
+      score += isZero(starts[run]!, last) ? rewards[last]! : sumOf(rewards, starts[run]!, last + 1);
       lengths[row]! += ends[run]! - starts[run]!;
     }
     if (unscored?.[row]) continue;

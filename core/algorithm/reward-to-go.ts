@@ -1,7 +1,7 @@
 import { NdArray } from "../batch/nd-array.ts";
 import type { AdvantageInput } from "./advantage-estimator.ts";
 import { checkAdvantageInput, notFinite } from "./check-advantage-input.ts";
-import { tokenRuns } from "./token-runs.ts";
+import { tokenRuns, zeroStretches } from "./token-runs.ts";
 
 /**
  * Discounted reward to go, G_t = r_t + γ · G of the next unmasked token; rows × response length. Observations in between neither end
@@ -17,11 +17,18 @@ export function rewardToGo(
   const { token_level_rewards, response_mask, unscored } = input;
   const returns = NdArray.zeros("float32", response_mask.shape);
   const [rewards, target] = [token_level_rewards.data, returns.data];
+  const isZero = zeroStretches(rewards, response_mask.rowSize);
   for (let row = 0; row < response_mask.rows; row++) {
     if (unscored?.[row]) continue;
     let toGo = 0;
     for (let run = ofRow[row + 1]! - 1; run >= ofRow[row]!; run--) {
-      for (let at = ends[run]! - 1; at >= starts[run]!; at--) {
+      const last = ends[run]! - 1;
+      if (gamma === 1 && isZero(starts[run]!, last)) {
+        toGo += rewards[last]!;
+        target.fill(toGo, starts[run], last + 1);
+        continue;
+      }
+      for (let at = last; at >= starts[run]!; at--) {
         toGo = rewards[at]! + gamma * toGo;
         target[at] = toGo;
       }

@@ -19,10 +19,16 @@ export function tokenRuns(mask: NdArray): TokenRuns {
   const starts: number[] = [];
   const ends: number[] = [];
   const ofRow = new Int32Array(rows + 1);
+  const leadingTokens = leadingTokensOf(mask);
   for (let row = 0; row < rows; row++) {
     const offset = row * width;
     const flags = (mask.data as Float32Array).subarray(offset, offset + width);
-    for (let at = 0; at < width;) {
+    const leading = leadingTokens(row);
+    if (leading !== undefined && leading > 0) {
+      starts.push(offset);
+      ends.push(offset + leading);
+    }
+    for (let at = leading === undefined ? 0 : width; at < width;) {
       while (at < width && flags[at] === 0) at++;
       if (at === width) break;
       starts.push(offset + at);
@@ -33,6 +39,39 @@ export function tokenRuns(mask: NdArray): TokenRuns {
     ofRow[row + 1] = starts.length;
   }
   return { starts, ends, ofRow };
+}
+
+/**
+ * Tokens of a row that is one run from its first column on, as answers without observations are; undefined for any other row. Memory is
+ * compared as bytes, which is several times faster than looking at the flags one by one.
+ */
+function leadingTokensOf(mask: NdArray): (row: number) => number | undefined {
+  const { rowSize: width } = mask;
+  if (mask.dtype !== "float32") return () => undefined;
+  const bytes = bytesOf(mask.data as Float32Array);
+  const ones = bytesOf(new Float32Array(width).fill(1));
+  const zeros = Buffer.alloc(width * 4);
+  return (row) => {
+    const [begin, end] = [row * width * 4, (row + 1) * width * 4];
+    const last = bytes.subarray(begin, end).lastIndexOf(TOP_BYTE_OF_ONE);
+    const length = last < 0 ? 0 : last + 1;
+    const isRun =
+      ones.compare(bytes, begin, begin + length, 0, length) === 0 &&
+      zeros.compare(bytes, begin + length, end, 0, end - begin - length) === 0;
+    return isRun ? length / 4 : undefined;
+  };
+}
+
+/** The byte of 1.0 that stands last in memory: neither 0 nor another byte of it. */
+const TOP_BYTE_OF_ONE = 0x3f;
+
+const bytesOf = (values: Float32Array): Buffer => Buffer.from(values.buffer, values.byteOffset, values.byteLength);
+
+/** Whether stretches of an array are all +0, compared as bytes; it holds as many zeros as its longest stretch has elements. */
+export function zeroStretches(values: Float32Array, longest: number): (start: number, end: number) => boolean {
+  const bytes = bytesOf(values);
+  const zeros = Buffer.alloc(longest * 4);
+  return (start, end) => zeros.compare(bytes, start * 4, end * 4, 0, (end - start) * 4) === 0;
 }
 
 /** Σ of the elements from `start` on, before `end`: four sums side by side, for one would wait for itself. */
