@@ -28,6 +28,9 @@ export interface OverrideRules {
   readonly removed?: (path: Path) => { value: unknown } | "gone" | "needed";
 }
 
+/** True where null at a moved key says nothing: verl's default for some old names, which means that the new one decides. */
+export const leavesMovedKey = ({ removed }: OverrideRules, to: Path): boolean => typeof removed?.(to) === "string";
+
 /** Parses overrides; what is not in the grammar becomes a problem. */
 export function parseOverrides(texts: readonly string[]): { overrides: Override[]; problems: Problem[] } {
   const problems: Problem[] = [];
@@ -68,8 +71,7 @@ export function applyOverrides(
     const origin: Origin = { from: "override", override: override.text };
     if (path !== given) {
       moved.push({ from: given, to: path, origin });
-      // verl's default for some old names is null, which means that the new one decides.
-      if (override.value === null && rules.removed?.(path) === "needed") continue;
+      if (override.value === null && leavesMovedKey(rules, path)) continue;
     }
     const result = apply(tree, override, path, origin, rules);
     if ("code" in result) problems.push(result);

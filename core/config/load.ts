@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { ErrorLocation } from "../errors/index.ts";
-import { applyOverrides, parseOverrides, type OverrideRules } from "./apply-overrides.ts";
+import { applyOverrides, leavesMovedKey, parseOverrides, type OverrideRules } from "./apply-overrides.ts";
 import { checkBatch, checkSftBatch } from "./check-batch.ts";
 import { checkSftValues, checkValues } from "./check-values.ts";
 import { Composer, isBuiltIn } from "./compose.ts";
@@ -159,7 +159,7 @@ function placeMoved(tree: MapNode, name: SchemaName, notes: Note[]): MapNode {
     if (node === undefined) continue;
     notes.push(movedNote(from, to, locationOf(node.origin, from)));
     const bare = pruned(removeAt(result, from) as MapNode, from.slice(0, -1));
-    if (isNull(node) && rulesOf(name).removed?.(to) === "needed") {
+    if (isNull(node) && leavesMovedKey(rulesOf(name), to)) {
       result = bare;
       continue;
     }
@@ -176,7 +176,6 @@ function pruned(tree: MapNode, path: Path): MapNode {
   return pruned(removeAt(tree, path) as MapNode, path.slice(0, -1));
 }
 
-/** verl's default for some old names is null, which means that the new one decides. */
 const isNull = (node: Node): boolean => node.kind === "scalar" && node.value === null;
 
 const movedNote = (from: Path, to: Path, location: ErrorLocation): Note => ({

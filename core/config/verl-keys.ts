@@ -11,7 +11,10 @@ const PYTHON = "It names or tunes Python code.";
 const PROFILER = "PyTorch and CUDA profilers are not part of this package.";
 const RAY = "Ray is not used by the inline transport.";
 const VISION = "Images and videos are not supported.";
-const REWARD_MODEL = "Served reward models are not supported.";
+const REWARD_MODEL =
+  "Reward models are not started here: serve one, and set `reward_model.reward_manager` to model and its address in `reward_kwargs.url`.";
+const OWN_MANAGER = "Register a reward manager and name it in `reward_model.reward_manager`.";
+const SANDBOX = "The sandbox has `url`, `max_concurrent` and `memory_limit_mb`.";
 const MULTI_TURN_UNUSED = "verl itself no longer reads it.";
 const LORA = "LoRA is not supported; all weights are trained.";
 
@@ -129,6 +132,7 @@ export const WITHOUT_EFFECT: Table = {
   "reward_model.nnodes": REWARD_MODEL,
   "reward_model.strategy": REWARD_MODEL,
   "reward_model.model": REWARD_MODEL,
+  "reward_model.model_path": REWARD_MODEL,
   "reward_model.rollout": REWARD_MODEL,
   "reward_model.micro_batch_size": REWARD_MODEL,
   "reward_model.micro_batch_size_per_gpu": REWARD_MODEL,
@@ -136,13 +140,14 @@ export const WITHOUT_EFFECT: Table = {
   "reward_model.use_dynamic_bsz": REWARD_MODEL,
   "reward_model.forward_max_token_len_per_gpu": REWARD_MODEL,
   "reward_model.use_reward_loop": "There is one reward path.",
-  "reward_model.reward_loop_source": "Register a reward manager and name it in `reward_model.reward_manager`.",
-  "reward_model.reward_loop_module_path": "Register a reward manager and name it in `reward_model.reward_manager`.",
-  "reward_model.reward_loop_class_name": "Register a reward manager and name it in `reward_model.reward_manager`.",
-  "reward_model.sandbox_fusion":
-    "Set `custom_reward_function.reward_kwargs.sandbox_fusion_url`; `memory_limit_mb` and `max_concurrent` are beside it.",
-  "reward_manager.source": "Register a reward manager and name it in `reward_model.reward_manager`.",
-  "reward_manager.module": "Register a reward manager and name it in `reward_model.reward_manager`.",
+  "reward_model.reward_loop_source": OWN_MANAGER,
+  "reward_model.reward_loop_module_path": OWN_MANAGER,
+  "reward_model.reward_loop_class_name": OWN_MANAGER,
+  "reward_model.sandbox_fusion": SANDBOX,
+  "reward.sandbox_fusion": SANDBOX,
+  "reward.reward_manager": OWN_MANAGER,
+  "reward_manager.source": OWN_MANAGER,
+  "reward_manager.module": OWN_MANAGER,
   "algorithm.rollout_is":
     "Set `algorithm.rollout_correction.rollout_is` to token or sequence, and `rollout_is_threshold`.",
   "algorithm.rollout_correction.rollout_token_veto_threshold":
@@ -191,8 +196,8 @@ export const CHANGES_RESULTS: Readonly<Record<string, readonly Scalar[]>> = {
   "actor_rollout_ref.rollout.agent.agent_loop_manager_class": [],
   "reward_model.reward_loop_module_path": [],
   "reward_model.reward_loop_class_name": [],
-  "reward_model.sandbox_fusion": [64, 1024],
   "reward_manager.module": ["custom_reward_manager"],
+  "reward.reward_manager": ["register", "custom_reward_manager"],
   "algorithm.rollout_is": [],
   "algorithm.rollout_correction.rollout_token_veto_threshold": [],
   "algorithm.rollout_correction.rollout_rs_threshold_lower": [],
@@ -209,6 +214,17 @@ export const CHANGES_OUTPUT: ReadonlySet<string> = new Set([
   "trainer.esi_redundant_time",
   "trainer.profile_steps",
 ]);
+
+/** Limits towards a judge behind an API, which verl reads beside the name of the reward manager. */
+const JUDGE_LIMITS = ["max_concurrent", "max_rpm", "max_tpm", "estimated_tokens_per_request", "timeout"];
+
+/** The keys of verl's `reward_model`, since its version 0.8 `reward`, that are options of a reward manager or of a score function here. */
+const rewardOptions = (section: string): Table => ({
+  ...Object.fromEntries(JUDGE_LIMITS.map((key) => [`${section}.${key}`, `reward_model.reward_kwargs.${key}`])),
+  [`${section}.sandbox_fusion.url`]: "custom_reward_function.reward_kwargs.sandbox_fusion_url",
+  [`${section}.sandbox_fusion.max_concurrent`]: "custom_reward_function.reward_kwargs.max_concurrent",
+  [`${section}.sandbox_fusion.memory_limit_mb`]: "custom_reward_function.reward_kwargs.memory_limit_mb",
+});
 
 /** Keys that had another place or name in some version of verl: old → new. They are read as the new ones, with a note. */
 const MOVED: Readonly<Record<SchemaName, Table>> = {
@@ -229,6 +245,9 @@ const MOVED: Readonly<Record<SchemaName, Table>> = {
     "reward.reward_kwargs": "reward_model.reward_kwargs",
     "reward.num_workers": "reward_model.num_workers",
     "reward.reward_model": "reward_model",
+    "reward.compute_score_kwargs": "custom_reward_function.reward_kwargs",
+    ...rewardOptions("reward"),
+    ...rewardOptions("reward_model"),
     "trainer.val_generations_to_log_to_wandb": "trainer.log_val_generations",
   },
   sft: {
@@ -259,7 +278,8 @@ export function importanceOf(path: Path, node: Node): Importance {
 }
 
 function isOff(node: Node, off: readonly Scalar[]): boolean {
-  if (node.kind === "map") return [...node.entries.values()].every((entry) => isOff(entry.node, off));
+  if (node.kind === "map")
+    return [...node.entries].every(([key, entry]) => key === "_target_" || isOff(entry.node, off));
   if (node.kind === "list") return node.items.every((item) => isOff(item, off));
   return [null, false, 0, "", ...off].includes(node.value);
 }

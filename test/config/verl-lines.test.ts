@@ -1,5 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import { loadConfig } from "../../core/config/load.ts";
+import { registries, resolveOptions } from "../../core/registry/index.ts";
+import { rewardManagers } from "../../plugins/reward-manager/index.ts";
+import { load } from "./support.ts";
+
+const rateLimited = rewardManagers.find(({ key }) => key === "rate_limited");
 
 /** Splits a pasted command as a shell does: quotes, line continuations, no expansion. */
 function argumentsOf(command: string): string[] {
@@ -104,6 +109,22 @@ python3 -m verl.trainer.main_ppo --config-path=./config --config-name='ppo_megat
     custom_reward_function.path=reward.py \
     trainer.default_local_dir=/ckpts/dapo trainer.n_gpus_per_node=8 trainer.nnodes=2`;
 
+const JUDGE = String.raw`
+python3 -m verl.trainer.main_ppo \
+    data.train_files=/data/train.parquet data.val_files=null \
+    actor_rollout_ref.model.path=Qwen/Qwen3-8B \
+    reward_model.reward_manager=rate_limited \
+    +reward_model.max_concurrent=16 +reward_model.max_rpm=1000 +reward_model.max_tpm=120000 \
+    +reward_model.estimated_tokens_per_request=3000 +reward_model.timeout=60 \
+    custom_reward_function.path=judge.ts \
+    reward_model.sandbox_fusion.url=null trainer.n_gpus_per_node=1`;
+
+/** verl 0.8 and later. */
+const REWARD_SECTION = JUDGE.replace("reward_model.reward_manager=", "reward.reward_manager.name=")
+  .replaceAll("+reward_model.", "+reward.")
+  .replace("custom_reward_function.path", "reward.custom_reward_function.path")
+  .replace("reward_model.sandbox_fusion", "reward.sandbox_fusion");
+
 function paste(command: string) {
   const words = argumentsOf(command);
   const flag = (name: string) => words.find((word) => word.startsWith(`--${name}=`))?.split("=")[1];
@@ -153,6 +174,67 @@ describe("pasted command lines of verl", () => {
     });
     expect(notes.map(({ location }) => location.path)).toContain("ray_kwargs");
     expect(notes.every(({ location }) => location.override !== undefined)).toBe(true);
+  });
+
+  it.each([
+    ["beside the reward manager", JUDGE],
+    ["in the section of newer versions", REWARD_SECTION],
+  ])("reads the limits of a judge %s as options of `rate_limited`", (_, command) => {
+    const { config, notes } = paste(command);
+    const { reward_manager, reward_kwargs } = config.reward_model;
+    const limits = {
+      max_concurrent: 16,
+      max_rpm: 1000,
+      max_tpm: 120000,
+      estimated_tokens_per_request: 3000,
+      timeout: 60,
+    };
+    expect([reward_manager, reward_kwargs]).toEqual(["rate_limited", limits]);
+    registries.reward_manager.register("rate_limited", rateLimited!.entry);
+    expect(resolveOptions("reward_manager", reward_manager, reward_kwargs)).toMatchObject(limits);
+    // What verl sets to null is not set.
+    expect(config.custom_reward_function).toEqual({ path: "judge.ts", name: "compute_score", reward_kwargs: {} });
+    expect(new Set(notes.map(({ importance }) => importance))).toEqual(new Set(["spelling"]));
+    expect(notes.map(({ message }) => message)).toContainEqual(
+      expect.stringMatching(/^`reward(_model)?\.max_rpm` is now `reward_model\.reward_kwargs\.max_rpm`\.$/),
+    );
+  });
+
+  it("reads the reward section of verl 0.8 as it stands in its file", () => {
+    const yaml = `
+reward:
+  _target_: verl.workers.config.RewardConfig
+  num_workers: 8
+  custom_reward_function: { path: null, name: compute_score }
+  compute_score_kwargs: { method: flexible }
+  reward_manager:
+    _target_: verl.workers.config.reward.RewardManagerConfig
+    source: register
+    name: naive
+    module: { _target_: verl.trainer.config.config.ModuleConfig, path: null, name: custom_reward_manager }
+  reward_model:
+    _target_: verl.workers.config.RewardModelConfig
+    enable: False
+    enable_resource_pool: False
+    n_gpus_per_node: 8
+    nnodes: 0
+    model_path: null
+    rollout: { _target_: verl.workers.config.RolloutConfig, name: vllm, engine_kwargs: {} }
+  sandbox_fusion:
+    _target_: verl.workers.config.SandboxFusionConfig
+    url: http://127.0.0.1:8080/run_code
+    max_concurrent: 64
+    memory_limit_mb: 1024
+`;
+    const { config, notes } = load([], yaml);
+    expect(config.custom_reward_function.reward_kwargs).toEqual({
+      method: "flexible",
+      sandbox_fusion_url: "http://127.0.0.1:8080/run_code",
+      max_concurrent: 64,
+      memory_limit_mb: 1024,
+    });
+    expect(config.reward_model).toMatchObject({ enable: false, reward_manager: "naive", num_workers: 8 });
+    expect(new Set(notes.map(({ importance }) => importance))).toEqual(new Set(["cost", "spelling"]));
   });
 
   it("reads the math recipe with plugin options and two files", () => {

@@ -142,6 +142,12 @@ reward_model.use_reward_loop=True reward_model.num_workers=1 reward_model.rollou
 reward_model.profiler.enable=False reward_model.micro_batch_size=null reward_model.micro_batch_size_per_gpu=null
 reward_model.max_length=null reward_model.use_dynamic_bsz=False reward_model.forward_max_token_len_per_gpu=32768
 reward_model.ulysses_sequence_parallel_size=1 +reward_model.reward_kwargs.overlong_buffer_cfg.enable=True
++reward_model.max_concurrent=1 +reward_model.max_rpm=null +reward_model.max_tpm=null
++reward_model.estimated_tokens_per_request=2000 +reward_model.timeout=300.0 reward.num_workers=8
+reward.custom_reward_function.path=null +reward.compute_score_kwargs.method=flexible reward.reward_manager.name=naive
+reward.reward_manager.source=register reward.reward_manager.module.path=null reward.reward_model.enable=False
+reward.reward_model.model_path=null reward.reward_model.rollout.name=vllm reward.sandbox_fusion.url=null
+reward.sandbox_fusion.max_concurrent=64 +reward.max_rpm=60 +reward.timeout=60
 reward_manager.source=register reward_manager.name=naive reward_manager.module.path=null
 reward_manager.module.name=custom_reward_manager custom_reward_function.path=null
 custom_reward_function.name=compute_score algorithm.gamma=1.0 algorithm.lam=1.0 algorithm.adv_estimator=gae
