@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { createRng, writeParquet } from "verl";
+import { createRng, inferSchema, writeParquet } from "verl";
 
 const LETTERS = [..."abcdefghijklmnopqrstuvwxyz"];
 const LENGTH = 5;
@@ -13,15 +13,6 @@ const DEMONSTRATIONS = 100;
 const CHOICES = 16;
 /** 150 steps of 128 prompts, each new. */
 const PROMPTS = 150 * 128;
-
-const MESSAGES = [{ role: "string", content: "string" }];
-const PROMPT_SCHEMA = {
-  data_source: "string",
-  prompt: MESSAGES,
-  ability: "string",
-  reward_model: { style: "string", ground_truth: "string" },
-  extra_info: { split: "string", index: "int64" },
-};
 
 /**
  * The problems of a seed. The 256 sets of letters that validation asks for are drawn first; whatever order their letters come in,
@@ -71,9 +62,10 @@ function parts(problem) {
 export async function makeData({ seed = 0, out = join(import.meta.dirname, "data") } = {}) {
   const { validation, demonstrations, train } = drawProblems(seed);
   await mkdir(out, { recursive: true });
-  await writeParquet(join(out, "validation.parquet"), validation.map(row("validation")), PROMPT_SCHEMA);
-  await writeParquet(join(out, "train.parquet"), train.map(row("train")), PROMPT_SCHEMA);
-  await writeParquet(join(out, "sft.parquet"), demonstrations.map(conversation), { messages: MESSAGES });
+  const write = (name, rows) => writeParquet(join(out, `${name}.parquet`), rows, inferSchema(rows));
+  await write("validation", validation.map(row("validation")));
+  await write("train", train.map(row("train")));
+  await write("sft", demonstrations.map(conversation));
   return { folder: out, train: train.length, validation: validation.length, demonstrations: demonstrations.length };
 }
 

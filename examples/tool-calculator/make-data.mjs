@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { createRng, writeParquet } from "verl";
+import { createRng, inferSchema, writeParquet } from "verl";
 
 /** Both numbers of a sum, so that every sum has three digits: results of one width cannot be copied by a fixed offset alone. */
 const LEAST = 100;
@@ -17,15 +17,6 @@ const MISTAKEN_CALLS = 0.1;
 const CHOICES = 16;
 /** 80 steps of 64 prompts, each new. */
 const PROMPTS = 80 * 64;
-
-const MESSAGES = [{ role: "string", content: "string" }];
-const PROMPT_SCHEMA = {
-  data_source: "string",
-  prompt: MESSAGES,
-  ability: "string",
-  reward_model: { style: "string", ground_truth: "string" },
-  extra_info: { split: "string", index: "int64" },
-};
 
 /** The problems of a seed, as pairs of numbers. The 256 pairs that validation asks for occur in no other file. */
 export function drawProblems(seed) {
@@ -68,9 +59,10 @@ const digits = ([a, b]) => [...`${a}${b}${a + b}`].map((digit, place) => `${plac
 export async function makeData({ seed = 0, out = join(import.meta.dirname, "data") } = {}) {
   const { validation, demonstrations, train } = drawProblems(seed);
   await mkdir(out, { recursive: true });
-  await writeParquet(join(out, "validation.parquet"), validation.map(row("validation")), PROMPT_SCHEMA);
-  await writeParquet(join(out, "train.parquet"), train.map(row("train")), PROMPT_SCHEMA);
-  await writeParquet(join(out, "sft.parquet"), demonstrations, { messages: MESSAGES });
+  const write = (name, rows) => writeParquet(join(out, `${name}.parquet`), rows, inferSchema(rows));
+  await write("validation", validation.map(row("validation")));
+  await write("train", train.map(row("train")));
+  await write("sft", demonstrations);
   return { folder: out, train: train.length, validation: validation.length, demonstrations: demonstrations.length };
 }
 
