@@ -1,6 +1,15 @@
 import * as tf from "@tensorflow/tfjs";
-import { activateBackend, createAggregate, loadPlugins, NdArray, registries, resolveOptions } from "verl";
-import { pythonSeconds, responseMask, ROWS, secondsOf, TOKENS, uniform, WIDTH } from "./support/algorithms.mjs";
+import { activateBackend, createAggregate, loadPlugins, NdArray, registries } from "verl";
+import {
+  lossConfig,
+  pythonSeconds,
+  responseMask,
+  ROWS,
+  secondsOf,
+  TOKENS,
+  uniform,
+  WIDTH,
+} from "./support/algorithms.mjs";
 
 const LOSSES = ["cispo", "clip_cov", "geo_mean", "gpg", "gspo", "kl_cov", "sapo", "vanilla"];
 
@@ -25,16 +34,7 @@ export default async function bench(report) {
 
   for (const key of LOSSES) {
     const loss = registries.policy_loss.resolve(key);
-    const config = {
-      clip_ratio: 0.2,
-      clip_ratio_low: null,
-      clip_ratio_high: null,
-      clip_ratio_c: 3,
-      tau_pos: 1,
-      tau_neg: 1.05,
-      loss_agg_mode: "token-mean",
-      policy_loss: { loss_mode: key, ...resolveOptions("policy_loss", key) },
-    };
+    const config = lossConfig(key);
     const seconds = await secondsOf(async () => {
       const added = map(loss.prepare?.(step, config, { metric: () => {} }) ?? {}, ({ data }) =>
         tf.tensor2d(data, [ROWS, WIDTH]),

@@ -8,9 +8,9 @@ import {
   loadPlugins,
   logProbEntropy,
   registries,
-  resolveOptions,
 } from "verl";
 import { measureEngine } from "../engine.mjs";
+import { lossConfig } from "../support/algorithms.mjs";
 import { copied, deviceMs, gpu, random } from "./device.mjs";
 
 export const LOSSES = ["cispo", "clip_cov", "geo_mean", "gpg", "gspo", "kl_cov", "reinforce", "sapo", "vanilla"];
@@ -121,16 +121,7 @@ async function measureLosses({ loss_rows, loss_width, repeats }) {
   const denominators = { tokens: 0.9 * loss_rows * loss_width, sequences: loss_rows, scaleFactor: loss_width };
   for (const key of LOSSES) {
     const loss = registries.policy_loss.resolve(key);
-    const config = {
-      clip_ratio: 0.2,
-      clip_ratio_low: null,
-      clip_ratio_high: null,
-      clip_ratio_c: 3,
-      tau_pos: 1,
-      tau_neg: 1.05,
-      loss_agg_mode: "token-mean",
-      policy_loss: { loss_mode: key, ...resolveOptions("policy_loss", key) },
-    };
+    const config = lossConfig(key);
     // Each field read once, the gradient written once.
     const fields = 4 - (key === "gpg") + key.endsWith("_cov");
     results[`${key}_bytes`] = 4 * (fields + 1) * loss_rows * loss_width;

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { createRng } from "verl";
+import { createRng, resolveOptions } from "verl";
 
 /** The batch of both benches, and of algorithms.py. */
 export const [ROWS, WIDTH, GROUP] = [1024, 4096, 8];
@@ -19,6 +19,18 @@ const rng = createRng(0);
 
 /** Numbers from 0 to 1. */
 export const uniform = (count) => Float32Array.from({ length: count }, () => rng.uniform());
+
+/** The actor's section with a loss, its options and verl's defaults. */
+export const lossConfig = (key) => ({
+  clip_ratio: 0.2,
+  clip_ratio_low: null,
+  clip_ratio_high: null,
+  clip_ratio_c: 3,
+  tau_pos: 1,
+  tau_neg: 1.05,
+  loss_agg_mode: "token-mean",
+  policy_loss: { loss_mode: key, ...resolveOptions("policy_loss", key) },
+});
 
 /** Seconds of the fastest half of the runs, averaged: other work on the machine only ever adds. */
 export async function secondsOf(work) {
