@@ -73,11 +73,14 @@ export async function startPpoGroups(
         ),
       ),
     ]);
-    // It loads while the models do; what it finds wrong is told by whoever waits for it.
-    reward.load().catch(() => undefined);
+    // It loads while the models do; where it fails, no further model is waited for.
+    const rewardFailed = new AbortController();
+    const rewardLoads = reward.load();
+    rewardLoads.catch(() => rewardFailed.abort());
     const { actor_rollout: policy, ref: reference, critic } = models.spawn();
     for (const group of [critic, reference, policy]) if (group) await starter.track(Promise.resolve(group));
-    for (const group of [policy, reference, critic]) await group?.initModel();
+    for (const group of [policy, reference, critic]) if (!rewardFailed.signal.aborted) await group?.initModel();
+    await rewardLoads;
     return { policy, reference, critic, reward, close: () => starter.close() };
   } catch (error) {
     await starter.close();
