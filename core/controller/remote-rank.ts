@@ -1,9 +1,10 @@
 import { VerlError } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
+import { CallSignals } from "./call-signals.ts";
 import { sourceOf } from "./class-with-init-args.ts";
 import type { HealthEvent } from "./health.ts";
 import { unpackError } from "./packed-error.ts";
-import { noSignals, pack, unpack, type SignalBridge } from "./payload.ts";
+import { noSignals, pack, unpack } from "./payload.ts";
 import type { ExchangeHub } from "./peers.ts";
 import type { ChannelMessage, RankChannel } from "./rank-channel.ts";
 import { PROTOCOL, type FromRank, type RankSpec, type ToRank } from "./rank-protocol.ts";
@@ -46,7 +47,7 @@ interface Pending {
   method: string;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
-  signals: Signals;
+  signals: CallSignals;
 }
 
 class RemoteRank implements RankHandle {
@@ -117,9 +118,9 @@ class RemoteRank implements RankHandle {
 
   call(method: string, args: readonly unknown[]): Promise<unknown> {
     if (this.death !== undefined) return Promise.reject(this.died(method));
-    const signals = new Signals(
+    const signals = new CallSignals(
       () => this.nextSignal++,
-      (number, signal) => this.send({ type: "abort", signal: number, reason: reasonOf(signal) }),
+      (signal, reason) => this.send({ type: "abort", signal, reason }),
     );
     return new Promise((resolve, reject) => {
       const { packed, blobs } = pack(args, `an argument of ${this.request.name}.${method}`, signals);
@@ -270,51 +271,3 @@ class RemoteRank implements RankHandle {
     if (this.death === undefined) void this.options.channel.send({ head: message, blobs });
   }
 }
-
-/** The abort signals among the arguments of one call. */
-class Signals implements SignalBridge {
-  private readonly numbered = new Map<AbortSignal, number>();
-  private readonly listeners = new Map<AbortSignal, () => void>();
-
-  constructor(
-    private readonly next: () => number,
-    private readonly tell: (number: number, signal: AbortSignal) => void,
-  ) {}
-
-  numberOf(signal: AbortSignal): number {
-    const number = this.numbered.get(signal) ?? this.next();
-    this.numbered.set(signal, number);
-    return number;
-  }
-
-  signalOf(): never {
-    throw new VerlError("VERL_INTERNAL", "A rank sent an abort signal.");
-  }
-
-  /** From the moment on that the call is sent. */
-  follow(): void {
-    for (const [signal, number] of this.numbered) {
-      const tell = (): void => this.tell(number, signal);
-      if (signal.aborted) tell();
-      else {
-        signal.addEventListener("abort", tell, { once: true });
-        this.listeners.set(signal, tell);
-      }
-    }
-  }
-
-  release(): void {
-    for (const [signal, listener] of this.listeners) signal.removeEventListener("abort", listener);
-    this.listeners.clear();
-  }
-
-  /** Reason of the first that has fired. */
-  abortReason(): unknown {
-    return [...this.numbered.keys()].find((signal) => signal.aborted)?.reason;
-  }
-}
-
-const reasonOf = ({ reason }: AbortSignal) => ({
-  name: "AbortError",
-  message: reason instanceof Error ? reason.message : "The operation was aborted.",
-});

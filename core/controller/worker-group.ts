@@ -6,11 +6,12 @@ import { ClassWithInitArgs, type DeferredWorker } from "./class-with-init-args.t
 import type { ColocatedWorkerClass, Roles } from "./colocated.ts";
 import { DataProtoFuture } from "./data-proto-future.ts";
 import type { DispatchFunctions, DispatchMode, DispatchTarget } from "./dispatch.ts";
-import { HEALTH_LIMITS, type HealthEvent, type HealthLimits } from "./health.ts";
+import { HEALTH_LIMITS, type HealthLimits } from "./health.ts";
 import { InlineTransport } from "./inline-transport.ts";
 import { registeredMethods, type MethodOptions } from "./register.ts";
 import { ResourcePool } from "./resource-pool.ts";
-import { TRANSPORT_ENV, type RankHandle, type Transport } from "./transport.ts";
+import { SharedRanks } from "./shared-ranks.ts";
+import { TRANSPORT_ENV, type Transport } from "./transport.ts";
 import type { MeshPlace, Worker, WorkerClass } from "./worker.ts";
 
 /** A batch comes back as one batch; anything else as a list with one item a rank that ran. */
@@ -60,17 +61,6 @@ export interface WorkerGroupOptions {
   local?: unknown;
 }
 
-/** What groups on the same ranks share. */
-interface SharedRanks {
-  readonly handles: readonly RankHandle[];
-  /** End of the last blocking call: the ranks do one after the other, whatever group asks. */
-  tail: Promise<unknown>;
-  /** Groups that are not disposed. */
-  users: number;
-  /** The first rank that died. */
-  death: HealthEvent | undefined;
-}
-
 const NO_ROLES: ReadonlyMap<string, ReadonlyMap<string, MethodOptions>> = new Map();
 
 const NO_METRICS: MetricsSink = { add: () => undefined };
@@ -91,7 +81,7 @@ export class WorkerGroup implements DispatchTarget {
     private readonly prefix: string,
   ) {
     this.worldSize = shared.handles.length;
-    shared.users += 1;
+    shared.join();
     for (const method of methods.keys()) {
       if (method in this) {
         throw new VerlError(
@@ -126,7 +116,7 @@ export class WorkerGroup implements DispatchTarget {
   /** Starts one worker a rank. */
   static start<W extends Worker>(worker: DeferredWorker<W>, options?: WorkerGroupOptions): Promise<GroupOf<W>>;
   static async start(worker: DeferredWorker, options: WorkerGroupOptions = {}): Promise<unknown> {
-    const { name = worker.className, transport = new InlineTransport(), env = {} } = options;
+    const { name = worker.className, transport = new InlineTransport(), env = {}, log = createLogger() } = options;
     const taken = TRANSPORT_ENV.find((variable) => variable in env);
     if (taken !== undefined) {
       throw new VerlError("VERL_WORKER_ENV", `The environment of ${name} sets ${taken}, which the transport sets.`, {
@@ -139,15 +129,13 @@ export class WorkerGroup implements DispatchTarget {
       pool: options.pool ?? new ResourcePool([options.worldSize ?? 1], { name }),
       env,
       plugins: options.plugins ?? [],
-      log: options.log ?? createLogger(),
+      log,
       metrics: options.metrics ?? NO_METRICS,
       health: options.health ?? HEALTH_LIMITS,
       signal: options.signal ?? new AbortController().signal,
       local: options.local,
     });
-    const shared: SharedRanks = { handles, tail: Promise.resolve(), users: 0, death: undefined };
-    const log = options.log ?? createLogger();
-    for (const handle of handles) handle.onHealth((event) => noteHealth(shared, name, event, log));
+    const shared = new SharedRanks(name, handles, log);
     const colocated = worker.parts.filter(({ role }) => role !== "");
     const roles = new Map(colocated.map(({ role, workerClass }) => [role, registeredMethods(workerClass)]));
     return new WorkerGroup(name, shared, worker.methods, roles, "");
@@ -193,7 +181,8 @@ export class WorkerGroup implements DispatchTarget {
       );
     }
     const mode = modeOf(options.dispatchMode);
-    const result = this.inTurn(options.blocking, () => this.run(method, options, mode, args));
+    const work = (): Promise<unknown> => this.run(method, options, mode, args);
+    const result = options.blocking ? this.shared.inTurn(work) : work();
     return mode.joinsBatches ? new DataProtoFuture(result as Promise<DataProto>) : result;
   }
 
@@ -244,17 +233,7 @@ export class WorkerGroup implements DispatchTarget {
   async dispose(): Promise<void> {
     if (this.disposed) return;
     this.disposed = true;
-    this.shared.users -= 1;
-    if (this.shared.users > 0) return;
-    await this.shared.tail;
-    await Promise.all(this.shared.handles.map((handle) => handle.dispose()));
-  }
-
-  private inTurn<T>(blocking: boolean, work: () => Promise<T>): Promise<T> {
-    if (!blocking) return work();
-    const result = this.shared.tail.then(work);
-    this.shared.tail = result.catch(() => undefined);
-    return result;
+    await this.shared.leave();
   }
 
   private async run(
@@ -277,28 +256,12 @@ export class WorkerGroup implements DispatchTarget {
     return Array.from({ length: worldSize }, (_, rank) => (own ? args.map((arg) => arg[rank]) : args));
   }
 
-  /**
-   * Every rank is waited for, so that none still runs when the caller hears of a failure; ranks that wait for the failed one are told
-   * not to. Only a death is not waited for.
-   */
-  private async executeOn(
+  private executeOn(
     ranks: readonly number[],
     method: string,
     lists: readonly (readonly unknown[])[],
   ): Promise<unknown[]> {
-    const failures: unknown[] = [];
-    const calls = ranks.map((rank) =>
-      this.execute(rank, method, lists[rank]!).catch((error: unknown) => {
-        if (failures.push(error) === 1 && this.worldSize > 1) {
-          const reason = error instanceof Error ? error.message : String(error);
-          for (const handle of this.shared.handles) handle.interrupt(`rank ${rank} failed: ${reason}`);
-        }
-        if (this.shared.death) throw error;
-      }),
-    );
-    const outputs = await Promise.all(calls);
-    if (failures.length > 0) throw failures[0];
-    return outputs;
+    return this.shared.onEach(ranks, (rank) => this.execute(rank, method, lists[rank]!));
   }
 
   private async execute(rank: number, method: string, args: readonly unknown[]): Promise<unknown> {
@@ -333,16 +296,4 @@ function modeOf(given: MethodOptions["dispatchMode"]): DispatchFunctions & Pick<
 function materialize(args: readonly unknown[]): Promise<readonly unknown[]> | readonly unknown[] {
   if (!args.some((arg) => arg instanceof DataProtoFuture)) return args;
   return Promise.all(args.map((arg) => (arg instanceof DataProtoFuture ? arg.get() : arg)));
-}
-
-function noteHealth(shared: SharedRanks, name: string, event: HealthEvent, log: Logger): void {
-  const sentence = `Rank ${event.rank} of ${name} ${event.reason}.`;
-  if (event.state === "back") log.info(sentence);
-  else if (event.state === "silent") log.warn(sentence);
-  else if (!shared.death) {
-    shared.death = event;
-    log.warn(sentence);
-    // The others may wait for it.
-    for (const handle of shared.handles) handle.interrupt(`rank ${event.rank} ${event.reason}`);
-  }
 }
