@@ -1,27 +1,20 @@
 import {
-  driftError,
   openAiToolCall,
   ToolSession,
-  TrajectoryRecorder,
   withDeadline,
-  type AgentContext,
-  type AgentSample,
-  type ChatMessage,
   type Generation,
   type Interaction,
   type InteractionContext,
-  type Logger,
   type OfferedTool,
   type ParsedAnswer,
-  type PpoConfig,
   type Tokenizer,
   type ToolAnswer,
   type ToolParser,
   type ToolSchema,
   type Trajectory,
   type TrajectoryEnd,
-  type TurnTokens,
 } from "verl";
+import { ConversationHistory, type HistoryParts } from "./conversation-history.ts";
 
 /** What a conversation does next; the loop goes from one to the other until `terminated`. */
 type AgentState = "pending" | "generating" | "processing_tools" | "interacting" | "terminated";
@@ -48,20 +41,13 @@ const STOP_REASONS: Readonly<Record<TerminationReason, Trajectory["stopReason"]>
   empty_generation: "stop",
 };
 
-export interface ConversationParts {
-  /** Whether to compare the history with what the template makes of it. */
-  looksForDrift: boolean;
-  sample: AgentSample;
-  ctx: AgentContext;
+export interface ConversationParts extends HistoryParts {
   tools: ReadonlyMap<string, OfferedTool>;
   tokenizer: Tokenizer;
-  tokens: TurnTokens;
   parser: ToolParser;
   interaction: Interaction | undefined;
   interactionKwargs: Readonly<Record<string, unknown>>;
   toolsKwargs: Readonly<Record<string, unknown>>;
-  limits: PpoConfig["actor_rollout_ref"]["rollout"]["multi_turn"];
-  log: Logger;
 }
 
 /** Seconds that an interaction may take to finish. */
@@ -73,12 +59,10 @@ const TAIL = 8;
 export class ToolConversation {
   private state: AgentState = "pending";
   private reason: TerminationReason = "answered";
-  private readonly messages: ChatMessage[];
-  private readonly trajectory: TrajectoryRecorder;
+  private readonly history: ConversationHistory;
   private readonly session: ToolSession;
   private readonly schemas: ToolSchema[];
-  /** The newest generation, and what the parser made of it. */
-  private generation: Generation | undefined;
+  /** What the parser made of the newest generation. */
   private answer: ParsedAnswer | undefined;
   private interactionId: string | undefined;
   private assistantTurns = 0;
@@ -87,14 +71,10 @@ export class ToolConversation {
   private invalidInARow = 0;
   private readonly toolRewards: number[] = [];
   private readonly turnScores: number[] = [];
-  /** The conversation as the template had it when the model was last asked; undefined where nobody looks. */
-  private shown: string | undefined;
-  private drifts = 0;
 
   constructor(private readonly parts: ConversationParts) {
     const { sample, ctx, tools, limits, toolsKwargs } = parts;
-    this.messages = [...sample.messages];
-    this.trajectory = new TrajectoryRecorder(sample.promptIds);
+    this.history = new ConversationHistory(parts);
     this.schemas = [...tools.values()].map(({ schema }) => schema);
     this.session = new ToolSession(tools, sample, ctx, toolsKwargs, {
       maxParallel: limits.max_parallel_calls,
@@ -113,7 +93,7 @@ export class ToolConversation {
     } finally {
       fields.tool_session_rewards = await this.close();
     }
-    return this.trajectory.end(this.end(fields));
+    return this.history.end(this.end(fields));
   }
 
   private step(): AgentState | Promise<AgentState> {
@@ -136,27 +116,26 @@ export class ToolConversation {
     if (interaction !== undefined) {
       this.interactionId = await this.timed((context) => interaction.start(interactionKwargs, context));
     }
-    if (this.parts.looksForDrift) this.shown = this.parts.tokens.render(this.messages);
+    this.history.begin();
     ctx.signal.throwIfAborted();
     return "generating";
   }
 
   private async generate(): Promise<AgentState> {
     const { ctx, sample, limits, interaction } = this.parts;
-    const left = this.room;
+    const left = this.history.room;
     if (left <= 0) return this.terminate("response_length");
-    const prompt = this.trajectory.ids();
+    const prompt = this.history.ids();
     const sampling = { ...ctx.sampling, max_tokens: left, seed: (ctx.sampling.seed + this.assistantTurns) >>> 0 };
     const sticky = `${sample.uid}/${sample.sampleIndex}`;
     const generation = await ctx.rollout.generate(prompt, sampling, { signal: ctx.signal, sticky });
     ctx.signal.throwIfAborted();
-    this.trajectory.sampled(generation);
+    this.history.sampled(generation);
     this.assistantTurns += 1;
     if (generation.stopReason === "abort") return this.terminate("aborted");
     if (generation.ids.length === 0) return this.terminate("empty_generation");
     // Whatever was cut off is not executed.
     if (generation.stopReason === "length") return this.terminate("response_length");
-    this.generation = generation;
     this.read(generation, prompt);
     const { calls, errors } = this.answer!;
     const noUserTurnLeft = limits.max_user_turns !== null && this.userTurns >= limits.max_user_turns;
@@ -181,7 +160,7 @@ export class ToolConversation {
     const invalid = [...answers, ...unread].filter((answer) => answer.invalid).length;
     if (invalid > 0) ctx.metric("agent_loop/invalid_calls_count", invalid);
     this.userTurns += 1;
-    const fits = this.observe([
+    const fits = this.history.observe([
       ...answers.map(({ content }, index) => ({
         role: "tool",
         tool_call_id: ids[index]!,
@@ -197,11 +176,13 @@ export class ToolConversation {
 
   private async interact(): Promise<AgentState> {
     const interaction = this.parts.interaction!;
-    const turn = await this.timed((context) => interaction.respond(this.interactionId!, this.messages, context));
+    const turn = await this.timed((context) =>
+      interaction.respond(this.interactionId!, this.history.messages, context),
+    );
     this.userTurns += 1;
     this.turnScores.push(turn.score);
     if (turn.terminate) return this.terminate("interaction");
-    return this.goOn(this.observe([{ role: "user", content: turn.content }]));
+    return this.goOn(this.history.observe([{ role: "user", content: turn.content }]));
   }
 
   /** Another assistant turn, if one is allowed. */
@@ -226,11 +207,11 @@ export class ToolConversation {
     });
     this.answer = answer;
     if (answer.calls.length === 0) {
-      this.messages.push({ role: "assistant", content: tokenizer.decode(ids, { skipSpecialTokens: true }) });
+      this.history.answered({ role: "assistant", content: tokenizer.decode(ids, { skipSpecialTokens: true }) });
       return;
     }
     const names = this.callIds();
-    this.messages.push({
+    this.history.answered({
       role: "assistant",
       content: answer.content.trim(),
       ...(answer.reasoning === "" ? {} : { reasoning_content: answer.reasoning.trim() }),
@@ -252,48 +233,6 @@ export class ToolConversation {
     return tail.lastIndexOf("<think>") > tail.lastIndexOf("</think>");
   }
 
-  /** Appends messages as context. @returns false when they do not fit any more; then nothing is appended. */
-  private observe(messages: readonly ChatMessage[]): boolean {
-    const { tokens, ctx } = this.parts;
-    const ids = tokens.after(this.messages.at(-1)!, this.generation!.ids.at(-1)!, messages);
-    if (this.follow(messages)) return this.trajectory.responseLength <= ctx.sampling.max_tokens;
-    if (ids.length > this.room) {
-      ctx.metric("agent_loop/results_not_shown_count", 1);
-      return false;
-    }
-    this.trajectory.observed(ids);
-    return true;
-  }
-
-  private get room(): number {
-    return this.parts.ctx.sampling.max_tokens - this.trajectory.responseLength;
-  }
-
-  /**
-   * Puts messages into the history, and looks whether the template still has what stood before them.
-   * @returns true when the trajectory was forked from what it has now
-   */
-  private follow(messages: readonly ChatMessage[]): boolean {
-    const { tokens, limits, log } = this.parts;
-    const answered = this.shown === undefined ? "" : tokens.render(this.messages, false);
-    this.messages.push(...messages);
-    if (this.shown === undefined) return false;
-    const now = tokens.render(this.messages);
-    const drift = tokens.compare(this.shown, answered) ?? tokens.compare(answered, now);
-    this.shown = now;
-    if (drift === undefined) return false;
-    this.drifts += 1;
-    const error = driftError(drift, "history", messages);
-    if (limits.template_drift === "fail") throw error;
-    if (limits.template_drift === "append") {
-      log.warnOnce("template_drift", `${error.message} The conversations go on with what the model was shown.`);
-      return false;
-    }
-    log.warnOnce("template_drift", `${error.message} The conversations go on with the rewritten history.`);
-    if (!this.trajectory.fork(tokens.encode(now))) throw error;
-    return true;
-  }
-
   private timed<T>(work: (context: InteractionContext) => Promise<T>): Promise<T> {
     const { ctx, limits } = this.parts;
     return withDeadline(
@@ -307,7 +246,7 @@ export class ToolConversation {
   private async close(): Promise<Record<string, number>> {
     const { interaction, ctx } = this.parts;
     const id = this.interactionId;
-    if (this.shown !== undefined) ctx.metric("agent_loop/template_drift", Number(this.drifts > 0));
+    this.history.reportDrift();
     const [rewards] = await Promise.all([
       this.session.close(),
       id === undefined

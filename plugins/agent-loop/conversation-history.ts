@@ -1,0 +1,116 @@
+import {
+  driftError,
+  TrajectoryRecorder,
+  type AgentContext,
+  type AgentSample,
+  type ChatMessage,
+  type Generation,
+  type Logger,
+  type PpoConfig,
+  type Trajectory,
+  type TrajectoryEnd,
+  type TurnTokens,
+} from "verl";
+
+export interface HistoryParts {
+  /** Whether to compare the history with what the template makes of it. */
+  looksForDrift: boolean;
+  sample: AgentSample;
+  ctx: AgentContext;
+  tokens: TurnTokens;
+  limits: PpoConfig["actor_rollout_ref"]["rollout"]["multi_turn"];
+  log: Logger;
+}
+
+/** What was said in a conversation, as messages and as the tokens that the model was shown and sampled. */
+export class ConversationHistory {
+  private readonly said: ChatMessage[];
+  private readonly trajectory: TrajectoryRecorder;
+  /** The newest generation's last token. */
+  private lastId: number | undefined;
+  /** The conversation as the template had it when the model was last asked; undefined where nobody looks. */
+  private shown: string | undefined;
+  private drifts = 0;
+
+  constructor(private readonly parts: HistoryParts) {
+    this.said = [...parts.sample.messages];
+    this.trajectory = new TrajectoryRecorder(parts.sample.promptIds);
+  }
+
+  /** Notes what the model is asked first. */
+  begin(): void {
+    if (this.parts.looksForDrift) this.shown = this.parts.tokens.render(this.said);
+  }
+
+  get messages(): readonly ChatMessage[] {
+    return this.said;
+  }
+
+  /** Tokens that still fit. */
+  get room(): number {
+    return this.parts.ctx.sampling.max_tokens - this.trajectory.responseLength;
+  }
+
+  /** All tokens so far. */
+  ids(): Int32Array {
+    return this.trajectory.ids();
+  }
+
+  /** Appends the tokens of a generation; `answered` has its message. */
+  sampled(generation: Generation): void {
+    this.trajectory.sampled(generation);
+    this.lastId = generation.ids.at(-1);
+  }
+
+  /** Appends the message of the newest generation. */
+  answered(message: ChatMessage): void {
+    this.said.push(message);
+  }
+
+  /** Appends messages as context. @returns false when they do not fit any more; then no token is appended. */
+  observe(messages: readonly ChatMessage[]): boolean {
+    const { tokens, ctx } = this.parts;
+    const ids = tokens.after(this.said.at(-1)!, this.lastId!, messages);
+    if (this.follow(messages)) return this.room >= 0;
+    if (ids.length > this.room) {
+      ctx.metric("agent_loop/results_not_shown_count", 1);
+      return false;
+    }
+    this.trajectory.observed(ids);
+    return true;
+  }
+
+  /** The metric `agent_loop/template_drift`: 1 where the template has rewritten the history. */
+  reportDrift(): void {
+    if (this.shown !== undefined) this.parts.ctx.metric("agent_loop/template_drift", Number(this.drifts > 0));
+  }
+
+  end(end: TrajectoryEnd): Trajectory {
+    return this.trajectory.end(end);
+  }
+
+  /**
+   * Puts messages into the history, and looks whether the template still has what stood before them.
+   * @returns true when the trajectory was forked from what it has now
+   */
+  private follow(messages: readonly ChatMessage[]): boolean {
+    const { tokens, limits, log } = this.parts;
+    const answered = this.shown === undefined ? "" : tokens.render(this.said, false);
+    this.said.push(...messages);
+    if (this.shown === undefined) return false;
+    const now = tokens.render(this.said);
+    const drift = tokens.compare(this.shown, answered) ?? tokens.compare(answered, now);
+    this.shown = now;
+    if (drift === undefined) return false;
+    this.drifts += 1;
+    const error = driftError(drift, "history", messages);
+    if (limits.template_drift === "fail") throw error;
+    if (limits.template_drift === "append") {
+      log.warnOnce("template_drift", `${error.message} The conversations go on with what the model was shown.`);
+      return false;
+    }
+    log.warnOnce("template_drift", `${error.message} The conversations go on with the rewritten history.`);
+    if (!this.trajectory.fork(tokens.encode(now))) throw error;
+    return true;
+  }
+}
