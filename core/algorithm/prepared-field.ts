@@ -25,7 +25,7 @@ export function preparedField(
   const constants = Object.entries(input).flatMap(([field, tensor]) =>
     tensor ? [[field, new NdArray("float32", tensor.shape, Float32Array.from(tensor.dataSync()))] as const] : [],
   );
-  const step = Object.fromEntries(constants) as unknown as PolicyLossStep;
+  const step = Object.fromEntries(constants) as PolicyLossStep;
   const { data, shape } = loss.prepare!(step, config, NO_METRICS)[name]!;
   return tf.tensor2d(data as Float32Array, shape as [number, number], "float32");
 }

@@ -1,6 +1,6 @@
 import { VerlError } from "../errors/index.ts";
 import type { DeferredWorker, WorkerPart } from "./class-with-init-args.ts";
-import { registeredMethods, type MethodOptions } from "./register.ts";
+import { callRegistered, registeredMethods, type MethodOptions } from "./register.ts";
 import { Worker, type WorkerClass, type WorkerContext } from "./worker.ts";
 
 /** Worker classes by role: a `ClassWithInitArgs` each. */
@@ -59,7 +59,7 @@ export function createColocatedWorkerClass<const R extends Roles>(roles: R): Col
 /** The worker that a rank runs: the only part, or all of them as one. */
 export function constructParts(context: WorkerContext, parts: readonly WorkerPart[]): Worker {
   const construct = ({ workerClass, args }: WorkerPart, own: WorkerContext): Worker =>
-    new (workerClass as unknown as WorkerClass)(own, ...args);
+    new (workerClass as WorkerClass)(own, ...args);
   const [only] = parts;
   if (parts.length === 1 && only!.role === "") return construct(only!, context);
   const colleagues = new Map<string, Worker>();
@@ -84,9 +84,10 @@ class ColocatedWorkers extends Worker {
   ) {
     super(context);
     for (const [role, worker] of members) {
-      const own = worker as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
       for (const method of registeredMethods(worker.constructor).keys()) {
-        Object.defineProperty(this, `${role}_${method}`, { value: (...args: unknown[]) => own[method]!(...args) });
+        Object.defineProperty(this, `${role}_${method}`, {
+          value: (...args: unknown[]) => callRegistered(worker, method, args),
+        });
       }
     }
   }

@@ -1,11 +1,10 @@
 import { availableParallelism } from "node:os";
 import type { NodeResources } from "./node-resources.ts";
 import { ExchangeHub, MeetingPeers } from "./peers.ts";
+import { callRegistered } from "./register.ts";
 import type { RankPlace } from "./resource-pool.ts";
 import { rankEnv, type RankHandle, type SpawnRequest, type Transport } from "./transport.ts";
 import type { Worker } from "./worker.ts";
-
-type Method = (...values: readonly unknown[]) => Promise<unknown>;
 
 /** Workers in the controller's own thread: nothing is copied, and a debugger steps straight into them. */
 export class InlineTransport implements Transport {
@@ -61,7 +60,7 @@ class InlineRank implements RankHandle {
 
   async call(method: string, args: readonly unknown[]): Promise<unknown> {
     this.peers.resume();
-    return (this.worker as unknown as Record<string, Method>)[method]!(...args);
+    return callRegistered(this.worker, method, args);
   }
 
   interrupt(reason: string): void {

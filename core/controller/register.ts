@@ -51,3 +51,9 @@ export function registeredMethods(workerClass: { readonly prototype: object }): 
   }
   return methods;
 }
+
+/** Calls a worker's registered method by its name. */
+export function callRegistered(worker: object, method: string, args: readonly unknown[]): Promise<unknown> {
+  const called = Reflect.get(worker, method) as (...args: readonly unknown[]) => Promise<unknown>;
+  return called.apply(worker, [...args]);
+}

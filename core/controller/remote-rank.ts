@@ -178,7 +178,7 @@ class RemoteRank implements RankHandle {
       this.silent = false;
       this.tell("back", "answers again");
     }
-    const message = head as unknown as FromRank;
+    const message = head as FromRank;
     switch (message.type) {
       case "ready":
         this.started = true;

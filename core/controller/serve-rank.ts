@@ -7,6 +7,7 @@ import { noSignals, pack, unpack, type SignalBridge } from "./payload.ts";
 import { MeetingPeers, type Turn } from "./peers.ts";
 import type { ChannelMessage, RankChannel } from "./rank-channel.ts";
 import { PROTOCOL, type FromRank, type PackedError, type RankSpec, type ToRank } from "./rank-protocol.ts";
+import { callRegistered } from "./register.ts";
 import type { Worker, WorkerClass } from "./worker.ts";
 
 export interface ServeOptions {
@@ -22,8 +23,6 @@ export interface ServeOptions {
 export function serveRank(channel: RankChannel, options: ServeOptions = {}): Promise<void> {
   return new Promise((resolve) => new RankServer(channel, options, resolve));
 }
-
-type Method = (...args: unknown[]) => Promise<unknown>;
 
 class RankServer {
   private worker: Worker | undefined;
@@ -54,7 +53,7 @@ class RankServer {
   }
 
   private understand({ head, blobs }: ChannelMessage): void {
-    const message = head as unknown as ToRank;
+    const message = head as ToRank;
     switch (message.type) {
       case "start":
         return void this.start(message, blobs);
@@ -138,7 +137,7 @@ class RankServer {
       }
       this.peers?.resume();
       const values = unpack(args, blobs, bridge) as unknown[];
-      const result = await (this.worker as unknown as Record<string, Method>)[method]!(...values);
+      const result = await callRegistered(this.worker, method, values);
       const { packed, blobs: bytes } = pack(result, `the result of ${this.name}.${method}`, noSignals);
       this.send({ type: "result", id, value: packed }, bytes);
     } catch (error) {

@@ -28,7 +28,7 @@ interface FunctionValue {
 }
 
 /** What is used of the package, whose own declarations do not resolve under Node's rules for ES modules. */
-const { Environment, Interpreter, Template } = jinja as unknown as {
+const { Environment, Interpreter, Template } = jinja as {
   Environment: new (parent?: object) => {
     set(name: string, value: unknown): Value;
     setVariable(name: string, value: Value): void;

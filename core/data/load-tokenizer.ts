@@ -24,7 +24,7 @@ interface HubTokenizer {
   get_added_tokens_decoder(): ReadonlyMap<number, { id: number; special: boolean }>;
 }
 
-const HubTokenizer = PackageTokenizer as unknown as new (definition: object, config: object) => HubTokenizer;
+const HubTokenizer = PackageTokenizer as new (definition: object, config: object) => HubTokenizer;
 
 /**
  * Loads the tokenizer of a model folder in the Hugging Face layout: `tokenizer.json`, `tokenizer_config.json`, and the chat template

@@ -132,7 +132,7 @@ function unwrapDefault(module: Readonly<Record<string, unknown>>): unknown {
 const FIELDS = ["name", "version", "verl", "provides"] as const;
 
 function checkDefinition(plugin: Plugin): void {
-  const fields = plugin as unknown as Readonly<Record<string, unknown>>;
+  const fields: Readonly<Record<string, unknown>> = { ...plugin };
   const name = typeof fields["name"] === "string" ? fields["name"] : "a plugin";
   const fail = (what: string): never => {
     throw new VerlError("VERL_PLUGIN_META", `The definition of ${name} ${what}.`, {

@@ -61,6 +61,7 @@ export function classRegistrar<K extends Kind>(kind: K): ClassRegistrar<K> {
   return (key, { source, override, ...meta } = {}) =>
     (target) => {
       const description = meta.description ?? `The ${kindInfo(kind).title} of class ${target.name}.`;
+      // What else a kind's entry may have is optional, which a generic K does not tell.
       register(key, { ...meta, description, create: target } as unknown as Entry<K>, { source, override });
     };
 }

@@ -12,7 +12,7 @@ export type Registries = { readonly [K in Kind]: Registry<Entry<K>> };
 /** One registry a kind: `registries.policy_loss.resolve("vanilla")`. */
 export const registries = Object.fromEntries(
   KIND_NAMES.map((kind) => [kind, new Registry(kind)]),
-) as unknown as Registries;
+) as Registries;
 
 /**
  * Closes all registries while a run is under way; entries that appear in the middle would be missing in its worker processes.

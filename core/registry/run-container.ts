@@ -92,7 +92,7 @@ export function createRunContainer(values: TokenValues = {}): RunContainer {
         values: own = {},
       }: Pick<CreateOptions, "values"> & { options?: Readonly<Record<string, unknown>> } = {},
     ) {
-      const entry = { description: name, create } as unknown as ClassEntry<object>;
+      const entry = { description: name, create } as ClassEntry<object>;
       return make({ kind, key: name, entry, source }, { ...own, [OPTIONS]: options }) as InstanceOf<K>;
     },
     bind: (more) => bind(container, more),

@@ -53,6 +53,7 @@ export async function callScore(
       return ended([toSampleReward(await withDeadline(seconds, (own) => score({ ...input, signal: own }), signal))]);
     }
     const { batch } = call;
+    // A file's function is typed as one for single answers; with the manager `batch` it takes lists.
     const score = functions.get(batch.data_sources[0]!) as unknown as (input: BatchScoreInput) => unknown;
     const results = await withDeadline(seconds, (own) => score({ ...batch, signal: own }), signal);
     return ended(batchRewards(results, batch.solution_strs.length, functions.file));

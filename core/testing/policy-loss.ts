@@ -64,7 +64,7 @@ function policyLoss(key: string, { options: given, fields }: TestedWith): Subjec
     const step = { ...mapValues(batch.tokens, array), response_mask: array(batch.mask) };
     const metrics: Record<string, number> = {};
     const metric = (name: string, value: number): void => void (metrics[name] = value);
-    return withFields(batch, entry.prepare(step as unknown as PolicyLossStep, configOf(batch), { metric }), metrics);
+    return withFields(batch, entry.prepare(step as PolicyLossStep, configOf(batch), { metric }), metrics);
   };
   return {
     kind: "policy_loss",

@@ -34,5 +34,6 @@ export async function openConversations(
   );
   requireMethods(dataset, ["load", "example"], custom, OPTION);
   await dataset.load();
+  // The registry knows datasets of prompts; this one has been looked at for an SFT dataset's methods.
   return dataset as unknown as SftDataset;
 }

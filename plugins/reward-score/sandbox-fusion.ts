@@ -4,7 +4,6 @@ import { runInSandbox, SANDBOX_URL_OPTION, type RunResult } from "./shared/sandb
 import { MODE_OPTION, type Mode, type Scored } from "./shared/scored.ts";
 
 interface Options {
-  sandbox_fusion_url: string;
   mode?: Mode;
   continuous?: boolean;
   timeout?: number;
@@ -47,8 +46,9 @@ export const sandboxFusion: RewardScore = {
     "Programs run in the service alone; verl runs them in its own process where no service is named.",
     "A sample of which every case failed by the service's fault has no score; verl gives 0. In strict mode one such case suffices, and the score is 1 only when all cases pass, else 0.",
   ],
-  async score({ solution_str, ground_truth, signal, ...options }): Promise<Scored> {
-    const { sandbox_fusion_url: url, mode = "verl", continuous = true, ...limits } = options as unknown as Options;
+  async score({ solution_str, ground_truth, signal, sandbox_fusion_url, ...options }): Promise<Scored> {
+    const url = sandbox_fusion_url as string;
+    const { mode = "verl", continuous = true, ...limits } = options as Options;
     const { timeout = 10, memory_limit_mb = 1024, max_concurrent = 64 } = limits;
     const { cases: all, fnName } = readTestCases(ground_truth);
     const found = fencedCode(solution_str);

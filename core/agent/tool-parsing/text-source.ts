@@ -230,6 +230,7 @@ export class TextSource {
 
   private now<T>(value: T): Scan<T> {
     this.decided.result.value = value;
+    // All that `yield*` asks of a generator that is over.
     return this.decided as unknown as Scan<T>;
   }
 

@@ -76,7 +76,7 @@ export class RayDriver {
         this.channel,
         SILENT_S,
         (reason) => this.channel.close(reason, true),
-        ({ head }) => this.understand(head as unknown as FromDriver, resolve),
+        ({ head }) => this.understand(head as FromDriver, resolve),
       );
     });
   }

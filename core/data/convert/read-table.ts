@@ -23,8 +23,8 @@ export async function readTable(path: string): Promise<Row[]> {
   const { parse } = await import("csv-parse/sync");
   let rows: Row[];
   try {
-    const options = { bom: true, columns: true, delimiter: extension === ".tsv" ? "\t" : ",", skip_empty_lines: true };
-    rows = parse(bytes, options) as unknown as Row[];
+    const delimiter = extension === ".tsv" ? "\t" : ",";
+    rows = parse<Row>(bytes, { bom: true, columns: true, delimiter, skip_empty_lines: true });
   } catch (cause) {
     const { message, lines } = cause as Error & { lines?: number };
     throw new VerlError("VERL_DATA_FILE_CORRUPT", `It is no readable table: ${message}.`, {

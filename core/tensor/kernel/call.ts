@@ -10,7 +10,7 @@ export function callKernel(
   attrs: tf.NamedAttrMap,
 ): tf.Tensor[] {
   const given = Object.fromEntries(Object.entries(inputs).filter(([, tensor]) => tensor !== undefined));
-  const result = tf.engine().runKernel(name, given as unknown as tf.NamedTensorMap, attrs);
+  const result = tf.engine().runKernel(name, given as tf.NamedTensorMap, attrs);
   return Array.isArray(result) ? result : [result];
 }
 

@@ -82,7 +82,7 @@ export function composedLinearLogProbEntropy<S extends TokenStatistic>(
   const scaled = temperature === 1 ? hidden : tf.mul<tf.Tensor2D>(hidden, 1 / temperature);
 
   const op = tf.customGrad((...inputs) => {
-    const [x, w, save] = inputs as unknown as [tf.Tensor2D, tf.Tensor2D, (tensors: tf.Tensor[]) => void];
+    const [x, w, save] = inputs as [tf.Tensor2D, tf.Tensor2D, (tensors: tf.Tensor[]) => void];
     const { logNormaliser, outputs } = fold(x, w, column, chunks, wanted);
     const value = tf.stack(outputs.map((output) => tf.reshape(output, [tokens])));
     save([x, w, column, logNormaliser, value]);

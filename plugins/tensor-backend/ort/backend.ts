@@ -48,7 +48,7 @@ export class OrtBackend extends tf.KernelBackend {
   resolve(dataId: object): LazyValue {
     let value = this.#known(dataId);
     if (value === undefined) {
-      (tf.engine() as unknown as { moveData(backend: tf.KernelBackend, dataId: object): void }).moveData(this, dataId);
+      (tf.engine() as { moveData(backend: tf.KernelBackend, dataId: object): void }).moveData(this, dataId);
       value = this.#known(dataId)!;
     }
     return value;

@@ -32,7 +32,7 @@ export function runOnCpu(
   for (const [name, value] of Object.entries(inputs)) {
     copies.set(name, cpu.makeTensorInfo(value.shape, value.dtype, recorder.valuesOf(value)));
   }
-  // Kernels with a list of inputs want an array.
+  // Kernels with a list of inputs want an array, whatever tfjs declares.
   const given = Array.isArray(inputs)
     ? ([...copies.values()] as unknown as tf.NamedTensorInfoMap)
     : Object.fromEntries(copies);

@@ -7,6 +7,7 @@ const AT_ONCE = 7;
 export function addManyInTurns(backendName: string): void {
   const theirs = tf.getKernel("AddN", backendName);
   const kernelFunc: tf.KernelFunc = ({ inputs, backend, attrs }) => {
+    // tfjs declares a map of inputs, and gives this kernel a list.
     const rest = [...(inputs as unknown as tf.TensorInfo[])];
     const own = new Set<tf.TensorInfo>();
     const sum = (): tf.TensorInfo => {

@@ -92,5 +92,5 @@ export async function openDevice(choice: AdapterChoice = {}): Promise<OpenDevice
   }
   const requiredFeatures = FEATURES.filter((feature) => adapter.features.has(feature)) as GPUFeatureName[];
   const device = await adapter.requestDevice({ requiredFeatures, requiredLimits });
-  return { device, info: (adapter as unknown as { info: GPUAdapterInfo }).info };
+  return { device, info: (adapter as { info: GPUAdapterInfo }).info };
 }

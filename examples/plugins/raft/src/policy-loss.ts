@@ -30,7 +30,7 @@ export const policyLoss: PolicyLoss = {
     "actor/raft_clipfrac": "Share of tokens that gain nothing more.",
   },
   compute(input, { policy_loss }, agg) {
-    const { threshold, epsilon } = policy_loss as unknown as { threshold: number; epsilon: number };
+    const { threshold, epsilon } = policy_loss as typeof policy_loss & { threshold: number; epsilon: number };
     const inert = (x: tf.Tensor2D): tf.Tensor2D => selectUnmasked(x, agg.mask);
     const rewards = inert(input.token_level_rewards as tf.Tensor2D);
     const chosen = tf.broadcastTo<tf.Rank.R2>(tf.greater(tf.sum(rewards, 1, true), threshold), rewards.shape);

@@ -150,4 +150,4 @@ export const shapeKernels: KernelTable = {
 };
 
 /** tfjs' helpers want a tensor, and read its shape and rank only. */
-const asTensor = ({ shape }: LazyValue): tf.Tensor => ({ shape, rank: shape.length }) as unknown as tf.Tensor;
+const asTensor = ({ shape }: LazyValue): tf.Tensor => ({ shape, rank: shape.length }) as tf.Tensor;
