@@ -1,9 +1,10 @@
 import * as tf from "@tensorflow/tfjs";
 import type { NdArray } from "../batch/nd-array.ts";
 import { VerlError } from "../errors/verl-error.ts";
-import { registries } from "../registry/index.ts";
+import { inNameOf, registries } from "../registry/index.ts";
 import type { LossDenominators } from "./loss-agg.ts";
 import type { Aggregate } from "./policy-loss.ts";
+import { requireTensor } from "./require-tensor.ts";
 import { selectUnmasked } from "./select-unmasked.ts";
 
 /**
@@ -35,7 +36,12 @@ export function countDenominators(mask: NdArray, scaleFactor: number | null): Lo
 export function createAggregate(mode: string, mask: tf.Tensor2D, denominators: LossDenominators): Aggregate {
   const as = (key: string, matrix: tf.Tensor2D): tf.Scalar => {
     requireShape(matrix, mask);
-    return registries.loss_agg.resolve(key).aggregate(matrix, mask, denominators);
+    const entry = registries.loss_agg.resolve(key);
+    return inNameOf("loss_agg", key, () => {
+      const loss = entry.aggregate(matrix, mask, denominators);
+      requireTensor(loss, [], "the step's share of the loss");
+      return loss;
+    });
   };
   const maskedMean = (matrix: tf.Tensor2D): tf.Scalar => {
     requireShape(matrix, mask);

@@ -7,6 +7,7 @@ import {
   ABORT_SIGNAL,
   CONFIG,
   createRunContainer,
+  inNameOf,
   LOGGER,
   METRICS,
   RNG,
@@ -84,9 +85,9 @@ async function scoreDump(rows: readonly DumpRow[], loaded: LoadedConfig<"ppo">, 
     locate: (option) => loaded.originOf(`reward_model.reward_kwargs${option === "" ? "" : `.${option}`}`),
   });
   try {
-    await manager.load?.();
+    await inNameOf("reward_manager", reward_manager, () => manager.load?.());
     const start = performance.now();
-    const rewards = await scoreAll(rows, manager, tokens, ctx);
+    const rewards = await inNameOf("reward_manager", reward_manager, () => scoreAll(rows, manager, tokens, ctx));
     const seconds = (performance.now() - start) / 1000;
     return { manager: reward_manager, rewards, seconds, metrics: metrics.finish() };
   } finally {

@@ -215,6 +215,10 @@ export const ERROR_CODES = {
     when: "A loss, one of its inputs or a sampled log-prob is NaN or infinite; the weights were left as they were.",
   },
   VERL_ENGINE_STATE: { blame: "user", when: "A saved engine state does not fit the model that should resume from it." },
+  VERL_ENTRY_FAILED: {
+    blame: "plugin",
+    when: "A function or method of an entry threw while it was used; the message names kind, key and package.",
+  },
   VERL_ENTRY_META_INVALID: {
     blame: "plugin",
     when: "An entry lacks its description, or a function or method of its kind, or misspells a field.",

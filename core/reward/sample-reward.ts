@@ -41,7 +41,7 @@ function withNotFinite(reward: SampleReward, result: Record<string, unknown>): S
 function fromScore(value: unknown, extra: Extra): SampleReward {
   const score = typeof value === "boolean" || typeof value === "bigint" ? Number(value) : value;
   if (typeof score !== "number")
-    return unscored("not_a_number", `the score function returned ${describe(value)}`, extra);
+    return unscored("not_a_number", `the score function returned ${describeValue(value)}`, extra);
   if (!Number.isFinite(score)) return unscored("not_finite", `the score function returned ${score}`, extra);
   return { score, extra };
 }
@@ -57,8 +57,11 @@ function partsOf(result: Record<string, unknown>): Extra {
   return extra;
 }
 
-function describe(value: unknown): string {
+/** What a value is, in a sentence's middle. */
+export function describeValue(value: unknown): string {
   if (typeof value === "string") return `the string ${JSON.stringify(value.slice(0, 60))}`;
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object" && value !== null) return "an object";
   return value === undefined ? "nothing" : value === null ? "null" : `a ${typeof value}`;
 }
 

@@ -1,7 +1,7 @@
 import type { DataProto } from "../batch/data-proto.ts";
 import { VerlError } from "../errors/verl-error.ts";
 import type { RewardManager, SampleReward } from "./reward-manager.ts";
-import { toSampleReward, unscored, unscoredClass } from "./sample-reward.ts";
+import { describeValue, toSampleReward, unscored, unscoredClass } from "./sample-reward.ts";
 
 /** Column that agent loops fill for the rows they scored themselves; null or absent for the others. */
 export const REWARD_SCORE = "reward_score";
@@ -9,7 +9,7 @@ export const REWARD_SCORE = "reward_score";
 /**
  * One reward a row, in order; every score is finite. Rows that their agent loop scored keep that score, rows without a response token stay unscored, and
  * the manager is asked for the rest.
- * @throws VerlError VERL_REWARD_RESULT when the manager returns another number of results than it was given rows.
+ * @throws VerlError VERL_REWARD_RESULT when the manager returns another number of results than it was given rows, or one that is none.
  */
 export async function scoreBatch(
   manager: RewardManager,
@@ -25,17 +25,27 @@ export async function scoreBatch(
   });
   const open = rewards.flatMap((reward, row) => (reward === undefined ? [row] : []));
   if (open.length === 0) return rewards as SampleReward[];
-  const scored = await manager.score(open.length === batch.length ? batch : batch.index(open), options);
-  if (scored.length !== open.length) {
-    throw new VerlError(
-      "VERL_REWARD_RESULT",
-      `The reward manager ${manager.constructor.name} returned ${scored.length} results for ${open.length} rows.`,
-      { hint: "score() returns one result a row, in order; a row without score is { unscored: reason, extra: {} }." },
-    );
-  }
-  open.forEach((row, index) => (rewards[row] = finite(scored[index]!)));
+  const scored: unknown = await manager.score(open.length === batch.length ? batch : batch.index(open), options);
+  if (!Array.isArray(scored)) throw badResult(`${describeValue(scored)} for ${open.length} rows`);
+  if (scored.length !== open.length) throw badResult(`${scored.length} results for ${open.length} rows`);
+  open.forEach((row, index) => (rewards[row] = finite(checked(scored[index], row))));
   return rewards as SampleReward[];
 }
+
+/** Managers come from plugins, which may be written in JavaScript. */
+function checked(result: unknown, row: number): SampleReward {
+  if (typeof result !== "object" || result === null) throw badResult(`${describeValue(result)} for row ${row}`);
+  const { score, unscored: reason, extra } = result as Record<string, unknown>;
+  if (typeof reason !== "string" && typeof score !== "number")
+    throw badResult(`an object without score and unscored for row ${row}`);
+  if (typeof extra !== "object" || extra === null) throw badResult(`an object without extra for row ${row}`);
+  return result as SampleReward;
+}
+
+const badResult = (what: string): VerlError =>
+  new VerlError("VERL_REWARD_RESULT", `score() returned ${what}.`, {
+    hint: "It returns one result a row, in order: { score, extra: {} }, or { unscored: reason, extra: {} } for a row without score.",
+  });
 
 /** No manager gets a score that is not finite into the batch, where it would spoil its whole group. */
 function finite(reward: SampleReward): SampleReward {

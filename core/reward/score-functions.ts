@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isVerlError, VerlError, type ErrorLocation } from "../errors/index.ts";
 import { importSource } from "../registry/import-source.ts";
+import { inNameOf } from "../registry/in-name-of.ts";
 import { nearest } from "../registry/nearest.ts";
 import { resolveOptions } from "../registry/options.ts";
 import { registries } from "../registry/registries.ts";
@@ -84,7 +85,9 @@ function withKwargs(score: ScoreFunction, kwargs: Kwargs): ScoreFunction {
 
 /** The function under a key, with its options checked and their defaults filled in, where it says which it has. */
 function registered(key: string, kwargs: Kwargs): ScoreFunction {
-  const { score, optionsSchema } = registries.reward_score.resolve(key);
+  const entry = registries.reward_score.resolve(key);
+  const { optionsSchema } = entry;
+  const score: ScoreFunction = (input) => inNameOf("reward_score", key, () => entry.score(input));
   return withKwargs(score, optionsSchema === undefined ? kwargs : resolveOptions("reward_score", key, kwargs));
 }
 

@@ -2,9 +2,11 @@ import * as tf from "@tensorflow/tfjs";
 import { createAggregate } from "../algorithm/aggregate.ts";
 import type { KlPenalty } from "../algorithm/kl-penalty.ts";
 import type { LossDenominators } from "../algorithm/loss-agg.ts";
-import type { PolicyLoss, PolicyLossConfig } from "../algorithm/policy-loss.ts";
+import type { PolicyLoss, PolicyLossConfig, PolicyLossOutput } from "../algorithm/policy-loss.ts";
 import { selectUnmasked } from "../algorithm/select-unmasked.ts";
+import { requireTensor } from "../algorithm/require-tensor.ts";
 import type { LossInputs, TokenLoss } from "../engine/training-engine.ts";
+import { inNameOf } from "../registry/index.ts";
 
 /** The parts of the actor's loss, chosen once a run. */
 export interface ActorLossParts {
@@ -60,7 +62,9 @@ export function actorLoss(parts: ActorLossParts, fields: readonly string[], deno
         Record<(typeof USUAL_FIELDS)[number], tf.Tensor2D>;
       const agg = createAggregate(config.loss_agg_mode, received.response_mask!, denominators);
       const { log_probs, entropy } = inputs;
-      const policy = policyLoss.compute({ ...received, log_probs, entropy } as never, config, agg);
+      const policy = inNameOf("policy_loss", config.policy_loss.loss_mode, () =>
+        checkedLoss(policyLoss.compute({ ...received, log_probs, entropy } as never, config, agg)),
+      );
       const metrics: Record<string, tf.Scalar> = { ...policy.metrics, "actor/pg_loss": policy.loss };
       let loss = policy.loss;
       if (entropy) {
@@ -82,4 +86,10 @@ export function actorLoss(parts: ActorLossParts, fields: readonly string[], deno
       return { loss, metrics };
     },
   };
+}
+
+/** Losses come from plugins. @throws VERL_ALGORITHM_SHAPE for a result without a scalar. */
+function checkedLoss(output: Partial<PolicyLossOutput> | undefined): PolicyLossOutput {
+  requireTensor(output?.loss, [], "the step's share of the loss");
+  return { metrics: {}, ...output } as PolicyLossOutput;
 }

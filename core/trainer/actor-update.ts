@@ -22,6 +22,8 @@ export interface UpdateOptions {
   prepare?: (miniBatch: MiniBatch) => Promise<PreparedMiniBatch>;
   /** Ranks that train the same model on the other rows. Default: there are none. */
   peers?: Peers;
+  /** An error as that of the part of the loss at fault. @param metrics the loss's own. Default: the error as it is. */
+  faultOf?: (error: VerlError, metrics: Readonly<Record<string, number>>) => unknown;
 }
 
 /**
@@ -35,7 +37,7 @@ export async function trainOnBatch(
   engine: TrainingEngine,
   batch: DataProto,
   plan: UpdatePlan,
-  { prefix, makeLoss, prepare, peers = alone }: UpdateOptions,
+  { prefix, makeLoss, prepare, peers = alone, faultOf = (error) => error }: UpdateOptions,
 ): Promise<Record<string, number>> {
   const updates: Record<string, number>[] = [];
   let skippedSteps = 0;
@@ -44,9 +46,9 @@ export async function trainOnBatch(
     const { batch: rows, metrics: ofStep } = prepare
       ? await prepare(miniBatch)
       : { batch: miniBatch.batch, metrics: {} };
-    const own = await accumulate(engine, rows, await makeLoss(rows), plan, prefix);
+    const own = await accumulate(engine, rows, await makeLoss(rows), plan, { prefix, faultOf });
     const sums = await sumNumbers(peers, own);
-    if (!Number.isFinite(sums[`${prefix}/loss`] ?? 0)) throw notFinite(sums, prefix);
+    if (!Number.isFinite(sums[`${prefix}/loss`] ?? 0)) throw faultOf(notFinite(sums, prefix), sums);
     const { gradNorm, lr, skipped } = await engine.optimStep(sumOverRanks);
     if (skipped) skippedSteps++;
     updates.push({ ...ofStep, ...sums, [`${prefix}/grad_norm`]: gradNorm, [`${prefix}/lr`]: lr });
@@ -60,11 +62,11 @@ async function accumulate(
   miniBatch: DataProto,
   loss: TokenLoss,
   plan: UpdatePlan,
-  prefix: string,
+  { prefix, faultOf }: Required<Pick<UpdateOptions, "prefix" | "faultOf">>,
 ): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const micro of cutMicroBatches(miniBatch, plan.microBatch).batches) {
-    const share = await backward(engine, micro, loss, plan.temperature);
+    const share = await backward(engine, micro, loss, { temperature: plan.temperature, faultOf });
     for (const [name, value] of Object.entries({ ...share.metrics, [`${prefix}/loss`]: share.loss })) {
       sums[name] = (sums[name] ?? 0) + value;
     }
@@ -86,12 +88,15 @@ async function backward(
   engine: TrainingEngine,
   micro: DataProto,
   loss: TokenLoss,
-  temperature: number,
+  { temperature, faultOf }: { temperature: number } & Required<Pick<UpdateOptions, "faultOf">>,
 ): ReturnType<TrainingEngine["forwardBackward"]> {
   try {
     return await engine.forwardBackward(micro, loss, { temperature });
   } catch (error) {
-    if (!isVerlError(error) || typeof error.details?.["row"] !== "number") throw error;
+    if (!isVerlError(error)) throw error;
+    if (typeof error.details?.["row"] !== "number") {
+      throw faultOf(error, (error.details?.["metrics"] ?? {}) as Record<string, number>);
+    }
     const row = micro.tensor(ROW_FIELD, "int32").data[error.details["row"]]!;
     const { code, message, hint, location, details } = error;
     const more = row === error.details["row"] ? "" : ` That is row ${row} of the step.`;

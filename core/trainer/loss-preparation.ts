@@ -3,6 +3,7 @@ import { DataProto } from "../batch/data-proto.ts";
 import type { Peers } from "../controller/peers.ts";
 import type { PolicyLossStep } from "../algorithm/policy-loss.ts";
 import type { TrainingEngine } from "../engine/training-engine.ts";
+import { inNameOf } from "../registry/index.ts";
 import type { ActorLossParts } from "./actor-loss.ts";
 import type { UpdatePlan } from "./actor-update.ts";
 import { forwardInParts } from "./forward-in-parts.ts";
@@ -35,8 +36,11 @@ export function lossPreparation(
     const whole = peers.worldSize === 1 ? own : await joinShares(peers, own, places);
     const step = Object.fromEntries(whole.batch) as unknown as PolicyLossStep;
     const metrics: Record<string, number> = {};
-    const added = policyLoss.prepare!(step, config, { metric: (name, value) => void (metrics[name] = value) });
-    const ownAdded = DataProto.fromSingleDict(added);
+    const ownAdded = inNameOf("policy_loss", config.policy_loss.loss_mode, () =>
+      DataProto.fromSingleDict(
+        policyLoss.prepare!(step, config, { metric: (name, value) => void (metrics[name] = value) }),
+      ),
+    );
     return { batch: batch.union(peers.worldSize === 1 ? ownAdded : ownAdded.index(places), "replace"), metrics };
   };
 }

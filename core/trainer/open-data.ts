@@ -9,7 +9,7 @@ import {
   type Sampler,
 } from "../data/dataset.ts";
 import { DataLoader } from "../data/loader.ts";
-import { RNG, type RunContainer } from "../registry/index.ts";
+import { allInNameOf, RNG, type RunContainer } from "../registry/index.ts";
 import { createRng } from "../tensor/rng.ts";
 
 /** The prompts of a run. */
@@ -76,7 +76,8 @@ async function openDataset(
     requireMethods(dataset, ["load", "promptIds", "row"], custom, "data.custom_cls.path");
   } else {
     const generates = data.datagen.path !== null && source.split === "train" && data.dataset === "rlhf";
-    dataset = container.create("dataset", generates ? "dynamic" : data.dataset, { values });
+    const key = generates ? "dynamic" : data.dataset;
+    dataset = allInNameOf("dataset", key, container.create("dataset", key, { values }));
   }
   await dataset.load();
   return dataset;
@@ -97,7 +98,7 @@ async function openLoader(
     requireMethods(sampler, ["order", "saveState", "loadState"], custom, "data.sampler.class_path");
   } else {
     const key = name ?? (data.shuffle ? "random" : "sequential");
-    sampler = container.create("sampler", key, { options: kwargs, values });
+    sampler = allInNameOf("sampler", key, container.create("sampler", key, { options: kwargs, values }));
   }
   const generated = algorithm.filter_groups.enable ? data.gen_batch_size : null;
   return new DataLoader({ length: train.length, batchSize: generated ?? data.train_batch_size, sampler });

@@ -37,6 +37,8 @@ async function perTokenKl(batch: DataProto, penalty: Pick<KlPenalty, "compute" |
   const kl = tf.tidy(() => penalty.compute(tensor(old), tensor(reference)));
   const values = (await kl.data()) as Float32Array;
   kl.dispose();
+  const inputs = penalty.over === undefined ? [old, reference] : [];
+  requireFinite("the KL", values, batch, inputs);
   return values;
 }
 
@@ -70,18 +72,25 @@ export function withAdvantages(
     config,
     { metric: (name, value) => metrics.add(name, value) },
   );
-  return batch.union(DataProto.fromSingleDict({ ...checkedResult(result, mask.shape) }));
+  return batch.union(DataProto.fromSingleDict({ ...checkedResult(result, batch) }));
 }
 
-/** Estimators come from plugins. @throws VERL_ALGORITHM_SHAPE for a result that is not one number a token. */
-function checkedResult(result: Partial<AdvantageOutput> | undefined, shape: readonly number[]): AdvantageOutput {
+/**
+ * Estimators come from plugins.
+ * @throws VERL_ALGORITHM_SHAPE for a result that is not one number a token, VERL_ALGORITHM_NOT_FINITE for NaN at an unmasked token.
+ */
+function checkedResult(result: Partial<AdvantageOutput> | undefined, batch: DataProto): AdvantageOutput {
+  const { shape } = batch.tensor("response_mask");
   for (const name of ["advantages", "returns"] as const) {
-    const got = result?.[name]?.shape;
-    if (got?.join() === shape.join()) continue;
-    const what = got === undefined ? "no array" : `an array of [${got.join(", ")}]`;
+    const got = result?.[name];
+    if (got?.shape.join() === shape.join()) {
+      requireFinite(`\`${name}\``, got.data, batch);
+      continue;
+    }
+    const what = got === undefined ? "no array" : `an array of [${got.shape.join(", ")}]`;
     throw new VerlError(
       "VERL_ALGORITHM_SHAPE",
-      `The advantage estimator returned ${what} as \`${name}\`, not one of [${shape.join(", ")}].`,
+      `it returned ${what} as \`${name}\`, not one of [${shape.join(", ")}].`,
       {
         location: { path: "algorithm.adv_estimator" },
         hint: "Both results are NdArrays of rows × response length; the conformance kit (`testAdvEst`) checks that.",
@@ -89,4 +98,24 @@ function checkedResult(result: Partial<AdvantageOutput> | undefined, shape: read
     );
   }
   return result as AdvantageOutput;
+}
+
+/** @param inputs batch fields whose values at that place are told. */
+function requireFinite(
+  what: string,
+  values: ArrayLike<number>,
+  batch: DataProto,
+  inputs: readonly string[] = [],
+): void {
+  const mask = batch.tensor("response_mask");
+  for (let at = 0; at < values.length; at++) {
+    if (Number.isFinite(values[at]) || Number(mask.data[at]) === 0) continue;
+    const [row, token] = [Math.floor(at / mask.rowSize), at % mask.rowSize];
+    const from = inputs.map((name) => `${name} ${Number(batch.tensor(name).data[at])}`);
+    throw new VerlError(
+      "VERL_ALGORITHM_NOT_FINITE",
+      `${what} is ${values[at]} at row ${row}, token ${token}${from.length > 0 ? ` (from ${from.join(" and ")})` : ""}.`,
+      { details: { row, token } },
+    );
+  }
 }

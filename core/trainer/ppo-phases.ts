@@ -1,8 +1,10 @@
 import { DataProto } from "../batch/data-proto.ts";
 import { batchPlan } from "../config/batch-plan.ts";
 import type { NdArray } from "../batch/nd-array.ts";
+import { klPenaltyKey } from "../algorithm/straight-through.ts";
 import { collatePrompts } from "../data/collate.ts";
 import type { Dataset } from "../data/dataset.ts";
+import { inNameOf } from "../registry/index.ts";
 import { withGrace } from "../reward/deadline.ts";
 import { requireScored, unscoredMetrics } from "../reward/score-batch.ts";
 import { forUpdate, inRankOrder, rankOrder, totalLengths, type RankLayout } from "./balance.ts";
@@ -201,16 +203,21 @@ export async function addReferenceLogProbs(run: PpoRun, batch: DataProto): Promi
 export async function addAdvantages(run: PpoRun, batch: DataProto, metrics: StepMetrics): Promise<DataProto> {
   const { estimator, advantageConfig, config } = run;
   const rewarded = await addRewards(run, batch, metrics);
-  if (bypassesOldLogProbs(config)) return withAdvantages(rewarded, estimator, advantageConfig, metrics);
-  const { batch: corrected, rejected } = correctBatch(rewarded, config.algorithm.rollout_correction, metrics);
-  return withAdvantages(corrected, estimator, advantageConfig, metrics, rejected);
+  const { batch: corrected, rejected } = bypassesOldLogProbs(config)
+    ? { batch: rewarded }
+    : correctBatch(rewarded, config.algorithm.rollout_correction, metrics);
+  return inNameOf("adv_estimator", config.algorithm.adv_estimator, () =>
+    withAdvantages(corrected, estimator, advantageConfig, metrics, rejected),
+  );
 }
 
-async function addRewards({ klInReward }: PpoRun, batch: DataProto, metrics: StepMetrics): Promise<DataProto> {
+async function addRewards({ klInReward, config }: PpoRun, batch: DataProto, metrics: StepMetrics): Promise<DataProto> {
   if (!klInReward) return rewardsFromScores(batch);
   const { penalty, control } = klInReward;
   const coefficient = control.value;
-  const { batch: rewarded, kl } = await rewardsWithKl(batch, penalty, coefficient);
+  const { batch: rewarded, kl } = await inNameOf("kl_penalty", klPenaltyKey(config.algorithm.kl_penalty), () =>
+    rewardsWithKl(batch, penalty, coefficient),
+  );
   control.update(kl, batch.length);
   metrics.addAll({ "actor/reward_kl_penalty": kl, "actor/reward_kl_penalty_coeff": coefficient });
   return rewarded;

@@ -22,7 +22,7 @@ describe("toSampleReward", () => {
     ["1", "not_a_number", 'the string "1"'],
     [undefined, "not_a_number", "nothing"],
     [null, "not_a_number", "null"],
-    [[1], "not_a_number", "a object"],
+    [[1], "not_a_number", "an array"],
     [{ acc: 1 }, "not_a_number", "without score (it has acc)"],
     [{ score: "1" }, "not_a_number", 'the string "1"'],
     [{ score: NaN }, "not_finite", "NaN"],

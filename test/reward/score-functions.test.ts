@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
+import { callScore } from "../../core/reward/score-call.ts";
 import { loadScoreFunctions, thrownAt, type CustomRewardFunction } from "../../core/reward/score-functions.ts";
 import { registerRewardScore } from "../../core/registry/register.ts";
 import { errorOf, folderWith } from "../data/helpers.ts";
@@ -36,6 +37,18 @@ describe("loadScoreFunctions", () => {
     expect(error.code).toBe("VERL_REWARD_NO_FUNCTION");
     expect(error.message).toContain('"nobody"');
     expect(error.hint).toContain("test-data-source");
+  });
+
+  it("names the registered function that throws, and its package", async () => {
+    const score = (): never => {
+      throw new Error("no network");
+    };
+    registerRewardScore("test-throwing", { description: "Throws.", score }, { source: "verl-plugin-x@1.0.0" });
+    const functions = await loadScoreFunctions(custom(null), FOLDER);
+    const { rewards } = await callScore(functions, { of: 0, input: { ...INPUT, data_source: "test-throwing" } }, 1);
+    expect(rewards[0]).toMatchObject({
+      unscored: expect.stringContaining('The score function "test-throwing" of verl-plugin-x@1.0.0 failed: no network'),
+    });
   });
 
   it("names a file that does not exist", async () => {

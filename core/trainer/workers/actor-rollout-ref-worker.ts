@@ -10,6 +10,7 @@ import type { RolloutEngine, SamplingParams } from "../../engine/rollout-engine.
 import { VerlError } from "../../errors/index.ts";
 import { ROLE_CONFIG, ROLLOUT } from "../../registry/index.ts";
 import { actorLoss, actorLossFields } from "../actor-loss.ts";
+import { actorLossFault } from "../actor-loss-fault.ts";
 import { actorLossParts } from "../actor-loss-parts.ts";
 import { trainOnBatch, type UpdatePlan } from "../actor-update.ts";
 import { forwardInParts, type EngineOutput } from "../forward-in-parts.ts";
@@ -128,6 +129,7 @@ export class ActorRolloutRefWorker extends ModelWorker<PpoConfig, PpoSite> {
       prefix: "actor",
       prepare: lossPreparation(this.engine, parts, fields, plan, this.peers),
       peers: this.peers,
+      faultOf: (error, reported) => actorLossFault(this.config, error, reported),
       makeLoss: async (miniBatch) => {
         const prepared = [...miniBatch.batch.keys()].filter((field) => field !== ROW_FIELD && !rows.batch.has(field));
         const counted = countDenominators(miniBatch.tensor("response_mask"), loss_scale_factor);

@@ -3,6 +3,7 @@ import type { PpoConfig } from "../../config/index.ts";
 import { register } from "../../controller/register.ts";
 import type { WorkerContext } from "../../controller/worker.ts";
 import type { RewardManager, SampleReward } from "../../reward/reward-manager.ts";
+import { inNameOf } from "../../registry/index.ts";
 import { scoreBatch } from "../../reward/score-batch.ts";
 import { openPpoSite, type PpoSite, type SiteOptions } from "../run-site.ts";
 import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
@@ -29,7 +30,10 @@ export class RewardWorker extends RunWorker<PpoConfig, PpoSite> {
     batch: DataProto,
     options: { validate: boolean; signal?: AbortSignal },
   ): Promise<SampleReward[]> {
-    return scoreBatch(await this.loaded(), batch, options);
+    const manager = await this.loaded();
+    return inNameOf("reward_manager", this.config.reward_model.reward_manager, () =>
+      scoreBatch(manager, batch, options),
+    );
   }
 
   override async dispose(): Promise<void> {
@@ -50,7 +54,7 @@ export class RewardWorker extends RunWorker<PpoConfig, PpoSite> {
     const { container } = await this.site();
     const { reward_manager, reward_kwargs } = this.config.reward_model;
     const manager = container.create("reward_manager", reward_manager, { options: reward_kwargs });
-    await manager.load?.();
+    await inNameOf("reward_manager", reward_manager, () => manager.load?.());
     return manager;
   }
 }

@@ -87,13 +87,14 @@ export class EmbeddedEngine implements TrainingEngine {
     const { scalars, metricNames, accumulated } = this.recordStep(model, micro, loss, temperature);
     const [value, ...metrics] = await scalars.data();
     scalars.dispose();
+    const share = { loss: value!, metrics: Object.fromEntries(metricNames.map((name, i) => [name, metrics[i]!])) };
     if (!Number.isFinite(value)) {
       tf.dispose(accumulated);
-      throw await this.notFinite(batch, micro, loss, temperature, value!);
+      throw await this.notFinite(batch, micro, loss, temperature, share);
     }
     tf.dispose(this.gradients ?? []);
     this.gradients = accumulated;
-    return { loss: value!, metrics: Object.fromEntries(metricNames.map((name, i) => [name, metrics[i]!])) };
+    return share;
   }
 
   async optimStep(sumOverRanks?: SumOverRanks): Promise<StepResult> {
@@ -240,13 +241,13 @@ export class EmbeddedEngine implements TrainingEngine {
     micro: MicroBatch,
     loss: TokenLoss,
     temperature: number,
-    value: number,
+    share: { loss: number; metrics: Record<string, number> },
   ): Promise<VerlError> {
     const outputs = await this.forward(batch, { temperature, outputs: loss.outputs });
     const fields = loss.fields.map((name) => [name, batch.batch.get(name)] as const);
     const suspects = [...(Object.entries(outputs) as [string, NdArray][]), ...fields];
     return nameNotFinite(
-      value,
+      share,
       suspects,
       batch.batch.has("response_mask") ? batch.batch.get("response_mask") : undefined,
     );

@@ -1,9 +1,15 @@
 import type { NdArray } from "verl";
 import { VerlError } from "verl";
 
+/** A micro-batch's share of a loss and of its metrics. */
+interface LossShare {
+  loss: number;
+  metrics: Record<string, number>;
+}
+
 /** The error for a loss that is not finite: names the first unmasked entry, of the first tensor, that is not finite itself. */
 export function nameNotFinite(
-  loss: number,
+  share: LossShare,
   suspects: readonly (readonly [string, NdArray])[],
   mask: NdArray | undefined,
 ): VerlError {
@@ -14,9 +20,9 @@ export function nameNotFinite(
     if (at < 0) continue;
     const width = shape[1] ?? 1;
     const [row, token] = [Math.floor(at / width), at % width];
-    return error(loss, `"${tensor}" is ${Number(data[at])} at row ${row}, token ${token}`, { tensor, row, token });
+    return error(share, `"${tensor}" is ${Number(data[at])} at row ${row}, token ${token}`, { tensor, row, token });
   }
-  return error(loss, "all of its inputs are finite, so its own arithmetic overflows or divides by zero", {});
+  return error(share, "all of its inputs are finite, so its own arithmetic overflows or divides by zero", {});
 }
 
 /** Entries behind the mask are not the loss's business; per-row fields have no mask. */
@@ -24,9 +30,9 @@ function isRead(index: number, size: number, mask: NdArray | undefined): boolean
   return mask?.data.length !== size || Number(mask.data[index]) !== 0;
 }
 
-function error(loss: number, cause: string, details: Record<string, unknown>): VerlError {
+function error({ loss, metrics }: LossShare, cause: string, details: Record<string, unknown>): VerlError {
   return new VerlError("VERL_ENGINE_NOT_FINITE", `The loss is ${loss}: ${cause}.`, {
     hint: "The weights and the accumulated gradient are as they were before this micro-batch. Look at what made that value, or lower the learning rate.",
-    details: { loss, ...details },
+    details: { loss, metrics, ...details },
   });
 }
