@@ -60,7 +60,7 @@ Example:
 
 /** Serves until it is asked to stop. @returns the number of trajectories written */
 async function serve(folder: string, out: JsonLinesFile, options: Options, ctx: CliContext): Promise<number> {
-  const tokenizer = await loadTokenizer(folder);
+  const tokenizer = await loadTokenizer(folder, { folderKey: "<model>" });
   const contextLength = await contextLengthOf(folder);
   const container = createRunContainer({ [TOKENIZER]: tokenizer });
   const parser = container.create("tool_parser", options.format);

@@ -40,7 +40,9 @@ export const command: CliCommand = {
       .action(async (file: string | undefined, options: Options) => {
         await loadForOptions(options, ctx);
         const tokenizer =
-          options.model === undefined ? undefined : await loadTokenizer(resolve(ctx.cwd, options.model));
+          options.model === undefined
+            ? undefined
+            : await loadTokenizer(resolve(ctx.cwd, options.model), { folderKey: "--model" });
         const container = createRunContainer(tokenizer && { [TOKENIZER]: tokenizer });
         const parser = container.create("tool_parser", options.format);
         const { finishReason, strict, recoverReasoning, startsInReasoning } = options;

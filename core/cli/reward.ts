@@ -2,7 +2,7 @@ import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { loadRunConfig, type LoadedConfig } from "../config/index.ts";
 import { expandPath } from "../data/expand-path.ts";
-import { loadTokenizer, readRows, stringifyLosslessJson, type Tokenizer } from "../data/index.ts";
+import { readRows, stringifyLosslessJson, type Tokenizer } from "../data/index.ts";
 import {
   ABORT_SIGNAL,
   CONFIG,
@@ -24,6 +24,7 @@ import {
 } from "../reward/index.ts";
 import { createRng } from "../tensor/rng.ts";
 import { StepMetrics } from "../trainer/metrics/step-metrics.ts";
+import { loadRunTokenizer } from "../trainer/run-tokenizer.ts";
 import { CodePointTokenizer } from "./code-point-tokenizer.ts";
 import type { CliCommand, CliContext } from "./command.ts";
 import { addConfigOptions, loadOptions, type ConfigOptions } from "./config-options.ts";
@@ -120,9 +121,7 @@ async function tokensFor(rows: readonly DumpRow[], { config, originOf }: LoadedC
     },
   );
   if (given && rows.every(({ ids }) => ids !== undefined)) {
-    const { model } = config.actor_rollout_ref;
-    const tokenizer = await loadTokenizer(config.data.tokenizer ?? model.tokenizer_path ?? model.path);
-    return { tokenizer, idsOf: ({ ids }) => ids! };
+    return { tokenizer: await loadRunTokenizer(config), idsOf: ({ ids }) => ids! };
   }
   const tokenizer = new CodePointTokenizer();
   return { tokenizer, idsOf: ({ text }) => tokenizer.encode(text) };

@@ -10,12 +10,14 @@ export class ChatTemplate {
 
   /**
    * @param variables further names that the template sees: `bos_token`, `eos_token`, …
+   * @param key config key that puts another template in its place, for hints.
    * @throws VerlError VERL_DATA_CHAT_TEMPLATE when the source does not parse.
    */
   constructor(
     readonly source: string,
     private readonly variables: Readonly<Record<string, unknown>>,
     private readonly file: string,
+    private readonly key?: string,
   ) {
     try {
       this.template = new BoundedTemplate(source);
@@ -50,7 +52,7 @@ export class ChatTemplate {
         throw new VerlError("VERL_DATA_CHAT_TEMPLATE", `The chat template does too much: ${cause.message}.`, {
           location: { file: this.file },
           cause,
-          hint: "Templates come with models: look at this one, or set another one (actor_rollout_ref.model.custom_chat_template).",
+          hint: `Templates come with models: look at this one, or set another one${this.inKey()}.`,
         });
       }
       const roles = messages.map((message) => message.role).join(", ");
@@ -60,10 +62,14 @@ export class ChatTemplate {
         {
           location: { file: this.file },
           cause,
-          hint: "Change the messages' roles or their order, or the template (actor_rollout_ref.model.custom_chat_template).",
+          hint: `Change the messages' roles or their order, or the template${this.inKey()}.`,
         },
       );
     }
+  }
+
+  private inKey(): string {
+    return this.key === undefined ? "" : ` (${this.key})`;
   }
 
   private toolValues(tools: readonly Record<string, unknown>[]): object {

@@ -5,12 +5,15 @@ import { Tokenizer as PackageTokenizer } from "@huggingface/tokenizers";
 import { VerlError } from "../errors/verl-error.ts";
 import { ChatTemplate } from "./chat-template.ts";
 import { expandPath } from "./expand-path.ts";
-import type { ChatMessage, ChatTemplateOptions, Tokenizer, TokenizerSource } from "./tokenizer.ts";
+import type {
+  ChatMessage,
+  ChatTemplateOptions,
+  LoadTokenizerOptions,
+  Tokenizer,
+  TokenizerSource,
+} from "./tokenizer.ts";
 
-export interface LoadTokenizerOptions {
-  /** Replaces the folder's chat template (`actor_rollout_ref.model.custom_chat_template`). */
-  chatTemplate?: string | null;
-}
+export type { LoadTokenizerOptions };
 
 type TokenizerConfig = Record<string, unknown>;
 
@@ -33,11 +36,12 @@ const HubTokenizer = PackageTokenizer as new (definition: object, config: object
  */
 export async function loadTokenizer(path: string, options: LoadTokenizerOptions = {}): Promise<Tokenizer> {
   const folder = expandPath(path);
-  if (!existsSync(folder)) throw noFolder(path);
+  if (!existsSync(folder)) throw noFolder(path, options.folderKey);
   const tokenizerFile = join(folder, "tokenizer.json");
   const configFile = join(folder, "tokenizer_config.json");
-  const definition = parseObject(tokenizerFile, await readText(tokenizerFile));
-  const config = parseObject(configFile, await readText(configFile));
+  const invalid = invalidIn(options.folderKey);
+  const definition = parseObject(tokenizerFile, await readText(tokenizerFile, invalid), invalid);
+  const config = parseObject(configFile, await readText(configFile, invalid), invalid);
   let hub: HubTokenizer;
   try {
     hub = new HubTokenizer(
@@ -47,13 +51,10 @@ export async function loadTokenizer(path: string, options: LoadTokenizerOptions 
   } catch (cause) {
     throw invalid(tokenizerFile, `tokenizer.json cannot be used: ${(cause as Error).message}`, cause);
   }
-  return new FolderTokenizer(
-    hub,
-    config,
-    configFile,
-    await findTemplate(folder, config, options.chatTemplate ?? undefined),
-    { folder, chatTemplate: options.chatTemplate },
-  );
+  return new FolderTokenizer(hub, config, configFile, await findTemplate(folder, config, options), {
+    ...options,
+    folder,
+  });
 }
 
 class FolderTokenizer implements Tokenizer {
@@ -76,7 +77,7 @@ class FolderTokenizer implements Tokenizer {
     this.vocabSize = highest + 1;
     const eos = this.tokenId(config, "eos_token");
     if (eos === undefined)
-      throw invalid(configFile, "tokenizer_config.json names no eos_token, so no answer could end");
+      throw invalidIn(source.folderKey)(configFile, "tokenizer_config.json names no eos_token, so no answer could end");
     this.eosTokenId = eos;
     this.padTokenId = this.tokenId(config, "pad_token") ?? eos;
     const special = [...hub.get_added_tokens_decoder().values()]
@@ -84,7 +85,8 @@ class FolderTokenizer implements Tokenizer {
       .map((token) => token.id);
     this.special = new Set([...special, this.eosTokenId, this.padTokenId]);
     this.cleanUp = config.clean_up_tokenization_spaces === true;
-    this.template = template && new ChatTemplate(template.source, specialTokenNames(config), template.file);
+    this.template =
+      template && new ChatTemplate(template.source, specialTokenNames(config), template.file, source.templateKey);
   }
 
   get chatTemplate(): string | undefined {
@@ -118,12 +120,13 @@ class FolderTokenizer implements Tokenizer {
 
   renderChat(messages: readonly ChatMessage[], options?: ChatTemplateOptions): string {
     if (this.template === undefined) {
+      const key = this.source.templateKey;
       throw new VerlError(
         "VERL_DATA_CHAT_TEMPLATE",
         "The tokenizer has no chat template, so messages cannot become a prompt.",
         {
           location: { file: this.configFile },
-          hint: "Add chat_template to tokenizer_config.json, a chat_template.jinja, or set actor_rollout_ref.model.custom_chat_template.",
+          hint: `Add chat_template to tokenizer_config.json, or a chat_template.jinja${key === undefined ? "" : `, or set ${key}`}.`,
         },
       );
     }
@@ -140,7 +143,10 @@ class FolderTokenizer implements Tokenizer {
     if (token === undefined) return undefined;
     const id = this.hub.token_to_id(token);
     if (id === undefined)
-      throw invalid(this.configFile, `${name} is ${JSON.stringify(token)}, which is not in the vocabulary`);
+      throw invalidIn(this.source.folderKey)(
+        this.configFile,
+        `${name} is ${JSON.stringify(token)}, which is not in the vocabulary`,
+      );
     return id;
   }
 }
@@ -148,10 +154,10 @@ class FolderTokenizer implements Tokenizer {
 async function findTemplate(
   folder: string,
   config: TokenizerConfig,
-  custom: string | undefined,
+  { chatTemplate, templateKey = "chat_template" }: LoadTokenizerOptions,
 ): Promise<{ source: string; file: string } | undefined> {
   const configFile = join(folder, "tokenizer_config.json");
-  if (custom !== undefined) return { source: custom, file: "actor_rollout_ref.model.custom_chat_template" };
+  if (typeof chatTemplate === "string") return { source: chatTemplate, file: templateKey };
   const ownFile = join(folder, "chat_template.jinja");
   const own = await readFile(ownFile, "utf8").catch(() => undefined);
   if (own !== undefined) return { source: own, file: ownFile };
@@ -178,7 +184,7 @@ function tokenText(value: unknown): string | undefined {
   return undefined;
 }
 
-async function readText(file: string): Promise<string> {
+async function readText(file: string, invalid: InvalidFile): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
@@ -186,7 +192,7 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-function parseObject(file: string, text: string): Record<string, unknown> {
+function parseObject(file: string, text: string, invalid: InvalidFile): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -199,23 +205,28 @@ function parseObject(file: string, text: string): Record<string, unknown> {
 }
 
 /** People write a hub's id where verl would download the model. */
-function noFolder(path: string): VerlError {
+function noFolder(path: string, key: string | undefined): VerlError {
   const isHubId = /^[\w.-]+\/[\w.-]+$/.test(path) && !path.startsWith(".");
   return new VerlError("VERL_DATA_TOKENIZER", `The model folder "${path}" does not exist.`, {
     location: { file: path },
     hint: isHubId
-      ? `Ids of the Hugging Face hub are not downloaded: fetch the model first (\`hf download ${path} --local-dir ${path}\`), then name its folder in actor_rollout_ref.model.path.`
-      : "actor_rollout_ref.model.path (or tokenizer_path) names a folder with tokenizer.json and tokenizer_config.json; relative paths start at the working directory.",
+      ? `Ids of the Hugging Face hub are not downloaded: fetch the model first (\`hf download ${path} --local-dir ${path}\`), then name its folder${key === undefined ? "" : ` in ${key}`}.`
+      : `${asked(key)}; relative paths start at the working directory.`,
   });
 }
 
-function invalid(file: string, what: string, cause?: unknown): VerlError {
-  return new VerlError("VERL_DATA_TOKENIZER", `Cannot load the tokenizer: ${what}.`, {
-    location: { file },
-    cause,
-    hint: "actor_rollout_ref.model.path (or tokenizer_path) names a folder with tokenizer.json and tokenizer_config.json.",
-  });
-}
+type InvalidFile = (file: string, what: string, cause?: unknown) => VerlError;
+
+const invalidIn =
+  (key: string | undefined): InvalidFile =>
+  (file, what, cause) =>
+    new VerlError("VERL_DATA_TOKENIZER", `Cannot load the tokenizer: ${what}.`, {
+      location: { file },
+      cause,
+      hint: `${asked(key)}.`,
+    });
+
+const asked = (key = "The path"): string => `${key} names a folder with tokenizer.json and tokenizer_config.json`;
 
 function excerpt(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);

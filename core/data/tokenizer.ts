@@ -12,11 +12,19 @@ export interface ChatTemplateOptions {
   [variable: string]: unknown;
 }
 
-/** From where another thread loads the same tokenizer. */
-export interface TokenizerSource {
-  folder: string;
-  /** Replaces the folder's template. */
+/** What a tokenizer is loaded with besides its folder. */
+export interface LoadTokenizerOptions {
+  /** Replaces the folder's chat template. */
   chatTemplate?: string | null;
+  /** What names the folder, for hints: a config key or an argument of a command. Default: hints name none. */
+  folderKey?: string;
+  /** Config key of `chatTemplate`, for hints. Default: hints name none. */
+  templateKey?: string;
+}
+
+/** From where another thread loads the same tokenizer. */
+export interface TokenizerSource extends LoadTokenizerOptions {
+  folder: string;
 }
 
 /** A tokenizer with its chat template, loaded from a model folder (`tokenizer.json`, `tokenizer_config.json`). */

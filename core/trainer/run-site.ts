@@ -1,6 +1,5 @@
 import { AGENT_PARTS, AgentParts } from "../agent/agent-parts.ts";
 import type { PpoConfig, SftConfig } from "../config/index.ts";
-import { loadTokenizer } from "../data/load-tokenizer.ts";
 import type { Tokenizer } from "../data/tokenizer.ts";
 import {
   ABORT_SIGNAL,
@@ -16,6 +15,7 @@ import {
 } from "../registry/index.ts";
 import { loadScoreFunctions, SCORE_FUNCTIONS } from "../reward/score-functions.ts";
 import { createRng, type Rng } from "../tensor/rng.ts";
+import { loadRunTokenizer } from "./run-tokenizer.ts";
 
 /** What the parts of a run share in one thread: its container and what that gives to plugins. */
 export interface RunSite {
@@ -42,11 +42,8 @@ export interface SiteOptions {
 
 /** Reads what an RL run needs besides its data and models; each thread of a run has its own. */
 export async function openPpoSite(config: PpoConfig, options: SiteOptions): Promise<PpoSite> {
-  const { data, trainer, custom_reward_function } = config;
-  const { model } = config.actor_rollout_ref;
-  const tokenizer = await loadTokenizer(data.tokenizer ?? model.tokenizer_path ?? model.path, {
-    chatTemplate: model.custom_chat_template,
-  });
+  const { trainer, custom_reward_function } = config;
+  const tokenizer = await loadRunTokenizer(config);
   const site = openSite(config, tokenizer, trainer.seed, options);
   const { container } = site;
   const agents = new AgentParts(container, config, options.log);
@@ -60,11 +57,8 @@ export async function openPpoSite(config: PpoConfig, options: SiteOptions): Prom
 
 /** The same for supervised training. */
 export async function openSftSite(config: SftConfig, options: SiteOptions): Promise<RunSite> {
-  const { model, trainer } = config;
-  const tokenizer = await loadTokenizer(model.tokenizer_path ?? model.path, {
-    chatTemplate: model.custom_chat_template,
-  });
-  return openSite(config, tokenizer, trainer.seed, options);
+  const tokenizer = await loadRunTokenizer(config);
+  return openSite(config, tokenizer, config.trainer.seed, options);
 }
 
 function openSite(

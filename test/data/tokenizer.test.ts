@@ -127,3 +127,41 @@ describe("a model folder that does not exist", () => {
     expect(folder.hint).toContain("names a folder");
   });
 });
+
+describe("the hint of an error", () => {
+  const names = { folderKey: "model.path", templateKey: "model.custom_chat_template" };
+  const withoutTemplate = changed((config) => delete config.chat_template);
+  const hintOf = async (run: () => unknown): Promise<string> => (await errorOf(run)).hint!;
+  const strange = [{ role: "stranger", content: "x" }];
+
+  it.each<[string, (options: object) => Promise<unknown>, keyof typeof names]>([
+    ["no folder", (options) => loadTokenizer("./none/here", options), "folderKey"],
+    ["a hub's id", (options) => loadTokenizer("Qwen/Qwen2.5-0.5B", options), "folderKey"],
+    ["an empty folder", (options) => loadTokenizer(folderWith({}), options), "folderKey"],
+    [
+      "no end token",
+      (options) =>
+        loadTokenizer(
+          changed((config) => delete config.eos_token),
+          options,
+        ),
+      "folderKey",
+    ],
+    [
+      "no template",
+      async (options) => (await loadTokenizer(withoutTemplate, options)).renderChat(strange),
+      "templateKey",
+    ],
+    [
+      "a template that refuses",
+      async (options) =>
+        (await loadTokenizer(SORT_MODEL, { ...options, chatTemplate: "{{ raise_exception('no') }}" })).renderChat(
+          strange,
+        ),
+      "templateKey",
+    ],
+  ])("names the key in use, and no other: %s", async (_, run, key) => {
+    expect(await hintOf(() => run(names))).toContain(names[key]);
+    for (const options of [names, {}]) expect(await hintOf(() => run(options))).not.toContain("actor_rollout_ref");
+  });
+});

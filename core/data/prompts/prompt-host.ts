@@ -15,7 +15,7 @@ export interface HostData {
 
 const { source, variables } = workerData as HostData;
 const port = parentPort!;
-const tokenizer = loadTokenizer(source.folder, { chatTemplate: source.chatTemplate });
+const tokenizer = loadTokenizer(source.folder, source);
 
 port.on("message", (text: string) => {
   void measure(text).then((result) => {
