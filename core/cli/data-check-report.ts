@@ -1,7 +1,7 @@
 import type { Finding, Level } from "../data/index.ts";
 import { table } from "./table.ts";
 
-/** Values of many rows in short. */
+/** Values of many rows in short; all 0 where there are none. */
 export interface Spread {
   mean: number;
   p50: number;
@@ -40,25 +40,13 @@ const TITLES: readonly (readonly [Level, string])[] = [
 
 /** The report for people. */
 export function showCheck({ file, rows, columns, tokens, scores, findings, not_checked }: DataCheck): string {
-  const short = (value: number): string => String(Number(value.toPrecision(3)));
-  const facts = [
-    ...(tokens
-      ? [
-          `Tokens: ${tokens.p50} at the median, ${tokens.p95} at the 95th percentile, ${tokens.max} at most; the limit is ${tokens.limit}.`,
-        ]
-      : []),
-    ...(scores
-      ? [
-          `Scores of ${scores.scored} answers: mean ${short(scores.mean)}, median ${short(scores.p50)}; ${scores.unscored} have none.`,
-        ]
-      : []),
-  ];
+  const facts = [...(tokens ? [showTokens(tokens)] : []), ...(scores ? [showScores(scores)] : [])];
   const sections = TITLES.flatMap(([level, title]) => {
     const own = findings.filter((finding) => finding.level === level);
     return own.length === 0 ? [] : ["", `${title}:`, ...own.flatMap(showFinding)];
   });
   return [
-    `${file}: ${rows} rows`,
+    `${file}: ${counted(rows, "row")}`,
     table(Object.entries(columns)),
     ...facts,
     ...sections,
@@ -67,8 +55,23 @@ export function showCheck({ file, rows, columns, tokens, scores, findings, not_c
   ].join("\n");
 }
 
+/** `1 row`, `2 rows`. */
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+/** No row has 0 tokens at most: then none could be read. */
+const showTokens = ({ p50, p95, max, limit }: NonNullable<DataCheck["tokens"]>): string =>
+  max === 0
+    ? "Tokens: no row could be measured."
+    : `Tokens: ${p50} at the median, ${p95} at the 95th percentile, ${max} at most; the limit is ${limit}.`;
+
+function showScores({ scored, unscored, mean, p50 }: NonNullable<DataCheck["scores"]>): string {
+  const short = (value: number): string => String(Number(value.toPrecision(3)));
+  if (scored === 0) return `Scores: none; ${counted(unscored, "answer")} without.`;
+  return `Scores of ${counted(scored, "answer")}: mean ${short(mean)}, median ${short(p50)}; ${unscored} without.`;
+}
+
 function showFinding({ check, count, rows, message, hint }: Finding): string[] {
   const more = count > rows.length ? ", …" : "";
-  const where = rows.length === 0 ? "" : `${count} ${count === 1 ? "row" : "rows"} (${rows.join(", ")}${more}): `;
+  const where = rows.length === 0 ? "" : `${counted(count, "row")} (${rows.join(", ")}${more}): `;
   return [`  ${check}: ${where}${message}`, ...(hint === undefined ? [] : [`    ${hint}`])];
 }

@@ -9,7 +9,7 @@ import {
   inferSchema,
   loadTokenizer,
   measurePrompts,
-  noteRow,
+  Reasons,
   typeText,
   type CheckedRow,
   type Finding,
@@ -213,12 +213,12 @@ async function scoreAnswers(
     },
     ctx.signal,
   );
-  const reasons = new Map<string, number[]>();
+  const reasons = new Reasons();
   const scores: number[] = [];
   const low: number[] = [];
   rewards.forEach((reward, index) => {
     const { at } = given[index]!;
-    if ("unscored" in reward) noteRow(reasons, reward.unscored, at);
+    if ("unscored" in reward) reasons.note(reward.unscored, at);
     else {
       scores.push(reward.score);
       if (reward.score <= 0) low.push(at);
@@ -228,9 +228,7 @@ async function scoreAnswers(
   return {
     scores: { ...spreadOf(scores), scored: scores.length, unscored: rewards.length - scores.length },
     findings: [
-      ...[...reasons].flatMap(([reason, at]) =>
-        findingOf("reward", "error", at, `The given answer has no score: ${reason}.`),
-      ),
+      ...reasons.findings("reward", (reason) => `The given answer has no score: ${reason}.`),
       ...findingOf(
         "reward",
         "warning",

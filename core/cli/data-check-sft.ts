@@ -5,7 +5,7 @@ import {
   findLengths,
   loadTokenizer,
   maskConversation,
-  noteRow,
+  Reasons,
   type CheckedRow,
   type Finding,
   type Row,
@@ -65,7 +65,7 @@ async function mask(
   const told = rows.length < MANY ? undefined : console.work("tokenising conversations");
   const lengths = new Int32Array(rows.length).fill(-1);
   const untrained: number[] = [];
-  const refused = new Map<string, number[]>();
+  const refused = new Reasons();
   rows.forEach(({ at, prompt: { messages, tools } }, index) => {
     ctx.signal.throwIfAborted();
     try {
@@ -75,8 +75,7 @@ async function mask(
       if (!example.lossMask.includes(1)) untrained.push(at);
     } catch (error) {
       if (!isVerlError(error)) throw error;
-      const message = error.message.replace(/^Row \d+: /, "");
-      noteRow(refused, message, at);
+      refused.note(error.message, at);
     }
     told?.(index + 1, rows.length);
   });
@@ -85,7 +84,7 @@ async function mask(
   return {
     tokens: { ...spreadOf(lengths.filter((length) => length >= 0)), limit },
     findings: [
-      ...[...refused].flatMap(([message, at]) => findingOf("template", "error", at, message)),
+      ...refused.findings("template"),
       ...findLengths(rows, lengths, { limit, option: "data.max_length", dropped }),
       ...findingOf("untrained", "warning", untrained, "No assistant's token is trained; the row is left out."),
     ],

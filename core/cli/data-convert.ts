@@ -53,6 +53,7 @@ export function configureConvert(self: Command, ctx: CliContext): void {
       const columns = Object.entries(schema).map(([name, type]) => [name, typeText(type)] as const);
       if (options.json)
         ctx.print(JSON.stringify({ file: out, rows: rows.length, columns: Object.fromEntries(columns) }, null, 2));
-      else ctx.print(`Wrote ${rows.length} rows to ${options.out}.\n${table(columns)}`);
+      else
+        ctx.print(`Wrote ${rows.length} ${rows.length === 1 ? "row" : "rows"} to ${options.out}.\n${table(columns)}`);
     });
 }

@@ -108,7 +108,7 @@ function parseOrUndefined(text: string): unknown {
 export function wrongType(column: string, { file, row }: RowOrigin, value: unknown, expected: string): VerlError {
   return new VerlError(
     "VERL_DATA_COLUMN_TYPE",
-    `Column "${column}", row ${row} holds ${describe(value)}; expected ${expected}.`,
+    `Column "${column}", row ${row} holds ${describeValue(value)}; expected ${expected}.`,
     {
       location: { file },
       hint: "Convert the column, or name another one in the data section of the config.",
@@ -117,7 +117,8 @@ export function wrongType(column: string, { file, row }: RowOrigin, value: unkno
   );
 }
 
-function describe(value: unknown): string {
+/** What a value is, in a few words. */
+export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return "nothing";
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `a list of ${value.length}`;
   if (typeof value === "object") return `an object with ${Object.keys(value).join(", ") || "no fields"}`;

@@ -1,6 +1,6 @@
 export { ChatTemplate } from "./chat-template.ts";
 export { checkRows, findLengths, findRefused, type CheckOptions } from "./check/check-data.ts";
-export { findingOf, noteRow, type Finding, type Level } from "./check/finding.ts";
+export { findingOf, Reasons, type Finding, type Level } from "./check/finding.ts";
 export type { CheckedRow } from "./check/read-prompts.ts";
 export { convertRows } from "./convert/convert-rows.ts";
 export { readMapping, type Mapping } from "./convert/mapping.ts";

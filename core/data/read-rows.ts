@@ -1,8 +1,8 @@
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { VerlError } from "../errors/verl-error.ts";
 import { expandPath } from "./expand-path.ts";
-import { parseLosslessJson } from "./lossless-json.ts";
+import { readJson, readJsonLines } from "./json-rows.ts";
 import type { Row } from "./parquet/parquet-type.ts";
 import { readParquet } from "./parquet/read-parquet.ts";
 
@@ -14,25 +14,26 @@ const READERS: Readonly<Record<string, (file: string) => Promise<Row[]>>> = {
 };
 
 /**
- * Reads every row of a dataset file: parquet, JSON Lines, or JSON (an array of objects, or objects line by line). Nested values
+ * Reads every row of a dataset file: parquet, JSON Lines, or JSON (an array of objects, objects line by line, or one object). Nested values
  * and integers beyond 2^53 are kept.
  * @throws VerlError VERL_DATA_FILE_MISSING, VERL_DATA_FILE_FORMAT, VERL_DATA_FILE_CORRUPT, VERL_DATA_EMPTY
  */
 export async function readRows(path: string): Promise<Row[]> {
   const file = expandPath(path);
+  const size = await sizeOf(file);
   const extension = extname(file).toLowerCase();
   const read = READERS[extension];
   if (read === undefined) {
+    const table = extension === ".csv" || extension === ".tsv";
     throw new VerlError(
       "VERL_DATA_FILE_FORMAT",
       `The dataset file has the extension "${extension}", which no reader exists for.`,
       {
         location: { file },
-        hint: `Use one of ${Object.keys(READERS).join(", ")}.`,
+        hint: `Use one of ${Object.keys(READERS).join(", ")}.${table ? " `verl data convert` makes parquet of a table." : ""}`,
       },
     );
   }
-  const size = await sizeOf(file);
   if (size === 0) throw empty(file, "The dataset file has no bytes.");
   let rows: Row[];
   try {
@@ -51,6 +52,8 @@ export async function readRows(path: string): Promise<Row[]> {
     );
   }
   if (rows.length === 0) throw empty(file, "The dataset file has no rows.");
+  if (rows.every((row) => Object.keys(row).length === 0))
+    throw empty(file, "The rows of the dataset file have no columns.");
   return rows;
 }
 
@@ -65,7 +68,7 @@ async function sizeOf(file: string): Promise<number> {
       {
         location: { file },
         cause,
-        hint: "Check data.train_files and data.val_files; relative paths start at the working directory.",
+        hint: "Check the path (data.train_files, data.val_files); relative paths start at the working directory.",
       },
     );
   }
@@ -73,49 +76,6 @@ async function sizeOf(file: string): Promise<number> {
     location: { file },
     hint: "Name the files in it, as a list.",
   });
-}
-
-async function readJsonLines(file: string): Promise<Row[]> {
-  return parseLines(file, await readFile(file, "utf8"));
-}
-
-async function readJson(file: string): Promise<Row[]> {
-  const text = await readFile(file, "utf8");
-  if (!text.trimStart().startsWith("[")) return parseLines(file, text);
-  const rows = parseLosslessJson(text) as unknown[];
-  return rows.map((row, index) => asRow(row, file, `Element ${index}`));
-}
-
-function parseLines(file: string, text: string): Row[] {
-  const rows: Row[] = [];
-  text.split("\n").forEach((lineText, index) => {
-    const line = index + 1;
-    if (lineText.trim() === "") return;
-    let value: unknown;
-    try {
-      value = parseLosslessJson(lineText);
-    } catch (cause) {
-      throw new VerlError("VERL_DATA_FILE_CORRUPT", `Line ${line} is no JSON: ${(cause as Error).message}.`, {
-        location: { file, line },
-        cause,
-        hint: "Each line holds one whole JSON object.",
-      });
-    }
-    rows.push(asRow(value, file, `Line ${line}`, line));
-  });
-  return rows;
-}
-
-function asRow(value: unknown, file: string, where: string, line?: number): Row {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Row;
-  throw new VerlError(
-    "VERL_DATA_FILE_CORRUPT",
-    `${where} is ${Array.isArray(value) ? "an array" : `${typeof value}`}, not an object.`,
-    {
-      location: line === undefined ? { file } : { file, line },
-      hint: "A row is an object with one field a column.",
-    },
-  );
 }
 
 function empty(file: string, message: string): VerlError {

@@ -78,6 +78,15 @@ describe("verl data check", () => {
     expect(found("template")).toMatchObject([{ count: 2, rows: [1, 3] }]);
   });
 
+  it("tells one kind of fault once, however many rows have it and whatever they hold", async () => {
+    const words = Array.from({ length: 40 }, (_, index) => row(`A${index}`, "1"));
+    const texts = Array.from({ length: 40 }, (_, index) => ({ ...row("", "1"), prompt: `text ${index}` }));
+    const { found, report } = await check([...words, ...texts], MODEL);
+    expect(found("template")).toMatchObject([{ count: 40, rows: [0, 1, 2, 3, 4] }]);
+    expect(found("types")).toMatchObject([{ count: 40, rows: [40, 41, 42, 43, 44] }]);
+    expect(report.tokens).toMatchObject({ max: 0 });
+  });
+
   it("finds columns and values that a run cannot read, one finding for the same fault", async () => {
     const text = { ...row("", "1"), prompt: "ab" };
     const { code, found } = await check([row("a", "1"), text, text]);
@@ -219,7 +228,7 @@ types: { tools: json }
     const line = `{"question":"How many,\\nthen?","answer":"x\\n#### 72 ","level":"1.5","id":9007199254740993,"tools":${JSON.stringify(tools)}}`;
     const { code, stdout, rows } = await convert("a.jsonl", line, MAP);
     expect(code).toBe(0);
-    expect(stdout).toContain("Wrote 1 rows to out/t.parquet.");
+    expect(stdout).toContain("Wrote 1 row to out/t.parquet.");
     expect(rows).toEqual([expected(9007199254740993n)]);
   });
 

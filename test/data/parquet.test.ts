@@ -1,12 +1,14 @@
-import { writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { parquetReadObjects, asyncBufferFromFile } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
+import { inferSchema } from "../../core/data/parquet/infer-schema.ts";
+import type { ParquetType } from "../../core/data/parquet/parquet-type.ts";
 import { readParquet } from "../../core/data/parquet/read-parquet.ts";
 import { writeParquet } from "../../core/data/parquet/write-parquet.ts";
-import { folderWith } from "./helpers.ts";
+import { errorOf, folderWith } from "./helpers.ts";
 
 const file = join(folderWith({}), "rows.parquet");
 
@@ -73,6 +75,15 @@ describe("readParquet", () => {
     expect([rows[0]!.id, rows[2999]!.id]).toEqual([2 ** 53 - 1500, 2n ** 53n + 1499n]);
   });
 
+  it("tells a column whose name has a dot from the field of a struct, and takes any name", async () => {
+    const rows = [{ "a.b": 1, a: { b: 2 }, "": 3, info: JSON.parse('{"__proto__":{"x":1},"toString":2}') as object }];
+    await writeParquet(file, rows, inferSchema(rows));
+    const [read] = await readParquet(file);
+    expect(read).toEqual(rows[0]);
+    expect(Object.keys(read!.info as object)).toEqual(["__proto__", "toString"]);
+    expect(Object.getPrototypeOf(read!.info)).toBe(Object.prototype);
+  });
+
   it("leaves maps to the package", async () => {
     const bytes = parquetWriteBuffer({
       columnData: [{ name: "counts", data: [{ a: 1n, b: 2n ** 60n }, {}, null] }],
@@ -106,5 +117,62 @@ describe("readParquet", () => {
     bytes[at] = 200;
     writeFileSync(file, bytes);
     await expect(readParquet(file)).rejects.toThrow("a page of strings ends too soon");
+  });
+});
+
+describe("writeParquet", () => {
+  it.each<[string, ParquetType, unknown, RegExp]>([
+    ["a string", "int64", "5", /"a", row 1 holds the string "5"; its type wants a 64-bit integer/],
+    ["a fraction", "int64", 0.5, /the number "0.5"; its type wants a 64-bit integer/],
+    ["an integer of more than 64 bits", "int64", 2n ** 63n, /64-bit integer/],
+    ["an integer of more than 32 bits", "int32", 2 ** 31, /32-bit integer/],
+    ["an integer that a double rounds", "double", 2n ** 53n + 1n, /a number that a double holds/],
+    ["a number", "string", 5, /its type wants a string/],
+    ["a number", "bool", 1, /its type wants true or false/],
+    ["a number", ["string"], 5, /its type wants a list/],
+    ["a number in a list", ["string"], ["x", 5], /"a\[\]", row 1/],
+    ["a list", { x: "string" }, ["x"], /its type wants an object/],
+  ])("refuses %s in a column of %j", async (_, type, value, message) => {
+    const error = await errorOf(() => writeParquet(file, [{ a: null }, { a: value }], { a: type }));
+    expect(error).toMatchObject({ code: "VERL_DATA_COLUMN_TYPE", details: { row: 1 } });
+    expect(error.message).toMatch(message);
+  });
+
+  it("leaves what was there where it fails, and nothing beside it", async () => {
+    const folder = folderWith({ "a.parquet": "before" });
+    const target = join(folder, "a.parquet");
+    await errorOf(() => writeParquet(target, [{ a: 1 }], { a: "string" }));
+    await errorOf(() => writeParquet(join(folder, "none", "a.parquet"), [{ a: 1 }], { a: "int64" }));
+    expect(readFileSync(target, "utf8")).toBe("before");
+    expect(readdirSync(folder)).toEqual(["a.parquet"]);
+  });
+});
+
+describe("inferSchema", () => {
+  const deep = (levels: number): unknown => (levels === 0 ? 1 : { a: deep(levels - 1) });
+
+  it.each<[unknown[], ParquetType]>([
+    [[1, 0.5], "double"],
+    [[1, 2n ** 60n], "int64"],
+    [[null, []], ["string"]],
+    [[[null, [1]]], [["int64"]]],
+    [[{ a: null }, null, { b: { c: true } }], { a: "string", b: { c: "bool" } }],
+    [[{}], "json"],
+  ])("%j is %j", (values, type) => {
+    expect(inferSchema(values.map((a) => ({ a })))).toEqual({ a: type });
+  });
+
+  it.each<[string, unknown[]]>([
+    ["int64 and string", [1, "x"]],
+    ["integers beyond 2^53 and fractions", [2n ** 60n, 0.5]],
+    ["integers beyond 2^53 and fractions", [0.5, 1, 2n ** 60n]],
+    ["integers of more than 64 bits", [2n ** 63n]],
+    ["more than 50 levels of lists and structs", [deep(3000)]],
+  ])("has no type for %s, but JSON", async (what, values) => {
+    const rows = values.map((value) => ({ "a.b": value }));
+    const error = await errorOf(() => inferSchema(rows));
+    expect(error.message).toContain(what);
+    expect(error.hint).toContain("{ a.b: json }");
+    expect(inferSchema(rows, { mixed: "json" })).toEqual({ "a.b": expect.anything() });
   });
 });

@@ -91,6 +91,29 @@ describe("readRows: JSON", () => {
     }
   });
 
+  it("reads what editors and shells make of it: a byte order mark, UTF-16, one object over several lines", async () => {
+    const lines = '{"a":"é"}\n{"a":2}\n';
+    const utf16 = Buffer.concat([Buffer.of(0xff, 0xfe), Buffer.from(lines, "utf16le")]);
+    const folder = folderWith({
+      "bom.jsonl": `\ufeff${lines}`,
+      "bom.json": `\ufeff[{"a":"é"},{"a":2}]`,
+      "wide.jsonl": utf16,
+      "wide.json": utf16,
+      "pretty.json": '{\n  "a": "é"\n}\n',
+    });
+    for (const name of ["bom.jsonl", "bom.json", "wide.jsonl", "wide.json"])
+      expect([name, await readRows(join(folder, name))]).toEqual([name, [{ a: "é" }, { a: 2 }]]);
+    expect(await readRows(join(folder, "pretty.json"))).toEqual([{ a: "é" }]);
+  });
+
+  it("reads lines longer than the pieces that a file is read in", async () => {
+    const long = "é".repeat(2 ** 20);
+    const folder = folderWith({ "a.jsonl": ["", "x", long, "", "y"].map((a) => JSON.stringify({ a })).join("\n") });
+    const rows = await readRows(join(folder, "a.jsonl"));
+    expect(rows.map(({ a }) => (a as string).length)).toEqual([0, 1, 2 ** 20, 0, 1]);
+    expect(rows[2]).toEqual({ a: long });
+  });
+
   it("keeps integers beyond 2^53", async () => {
     const folder = folderWith({ "a.jsonl": '{"id":12345678901234567}\n' });
     expect(await readRows(join(folder, "a.jsonl"))).toEqual([{ id: 12345678901234567n }]);
@@ -105,6 +128,11 @@ describe("readRows: files that cannot be read", () => {
     "list.jsonl": "[1]\n",
     "none.json": "[]",
     "rows.csv": "a,b",
+    "null.jsonl": "{}\nnull\n",
+    "bare.json": "[{}, {}]",
+    "latin.jsonl": Buffer.from('{"a":1}\n{"a":"é"}\n', "latin1"),
+    "latin.json": Buffer.from('[{"a":1},\n{"a":"é"}]', "latin1"),
+    "pretty.jsonl": '{\n"a": 1\n}',
   });
   mkdirSync(join(folder, "dir.parquet"));
 
@@ -117,6 +145,13 @@ describe("readRows: files that cannot be read", () => {
     ["list.jsonl", "VERL_DATA_FILE_CORRUPT", "an array, not an object"],
     ["none.json", "VERL_DATA_EMPTY", "no rows"],
     ["rows.csv", "VERL_DATA_FILE_FORMAT", '".csv"'],
+    ["gone.csv", "VERL_DATA_FILE_MISSING", "gone.csv"],
+    [".", "VERL_DATA_FILE_MISSING", "is a folder"],
+    ["null.jsonl", "VERL_DATA_FILE_CORRUPT", "Line 2 is null"],
+    ["bare.json", "VERL_DATA_EMPTY", "no columns"],
+    ["latin.jsonl", "VERL_DATA_FILE_CORRUPT", "Line 2 is no text in UTF-8"],
+    ["latin.json", "VERL_DATA_FILE_CORRUPT", "Line 2 is no text in UTF-8"],
+    ["pretty.jsonl", "VERL_DATA_FILE_CORRUPT", "Line 1 is no JSON"],
   ])("%s: %s", async (name, code, text) => {
     const error = await errorOf(() => readRows(join(folder, name)));
     expect(error).toMatchObject({ code, location: { file: join(folder, name) } });

@@ -2,7 +2,7 @@ import type { PromptTools } from "../dataset.ts";
 import type { Row } from "../parquet/parquet-type.ts";
 import type { Prompt } from "../prompts/measure-chunk.ts";
 import { findDuplicates } from "./duplicates.ts";
-import { findingOf, noteRow, type Finding } from "./finding.ts";
+import { findingOf, Reasons, type Finding } from "./finding.ts";
 import { countNullFields } from "./null-fields.ts";
 import { readPrompts, type CheckedRow } from "./read-prompts.ts";
 
@@ -73,28 +73,27 @@ function findNullFields(rows: readonly Row[], { messagesKey, toolsKey }: CheckOp
       level: "note" as const,
       count: nulls,
       rows: [],
-      message: `${path} is null in ${empty ? `all ${of}` : `${nulls} of ${of}`} values. ${fate}`,
+      message: `${path} is null in ${empty ? `each of its values (${of})` : `${nulls} of ${of} values`}. ${fate}`,
     };
   });
 }
 
-/** Of prompts that no thread could measure, which ones are refused and why: the same reason in many rows is one finding. */
+/** Of prompts that no thread could measure, which ones are refused and why: one finding a kind of reason. */
 export function findRefused(
   rows: readonly CheckedRow[],
   measure: (prompt: Prompt) => number,
 ): { lengths: Int32Array; findings: Finding[] } {
   const lengths = new Int32Array(rows.length);
-  const refused = new Map<string, number[]>();
+  const refused = new Reasons();
   rows.forEach(({ at, prompt }, index) => {
     try {
       lengths[index] = measure(prompt);
     } catch (error) {
       lengths[index] = -1;
-      const { message } = error as Error;
-      noteRow(refused, message, at);
+      refused.note((error as Error).message, at);
     }
   });
-  return { lengths, findings: [...refused].flatMap(([message, at]) => findingOf("template", "error", at, message)) };
+  return { lengths, findings: refused.findings("template") };
 }
 
 /** Rows that are too long, and rows without a token. A length below 0 is of a row that could not be measured. */

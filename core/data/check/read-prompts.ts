@@ -3,7 +3,7 @@ import { asMessages, asString, readTools } from "../columns.ts";
 import type { PromptTools } from "../dataset.ts";
 import type { Row } from "../parquet/parquet-type.ts";
 import type { Prompt } from "../prompts/measure-chunk.ts";
-import { findingOf, type Finding } from "./finding.ts";
+import { findingOf, Reasons, type Finding } from "./finding.ts";
 
 export interface ReadPromptsOptions {
   file: string;
@@ -50,7 +50,7 @@ export function readPrompts(
     };
   }
   const readable: CheckedRow[] = [];
-  const wrong = new Map<string, { rows: number[]; hint: string | undefined }>();
+  const wrong = new Reasons();
   rows.forEach((row, at) => {
     const origin = { file, row: at };
     try {
@@ -66,15 +66,11 @@ export function readPrompts(
       });
     } catch (error) {
       if (!isVerlError(error)) throw error;
-      // The same fault in many rows is one finding.
-      const message = error.message.replace(/, row \d+/, "");
-      const seen = wrong.get(message);
-      if (seen) seen.rows.push(at);
-      else wrong.set(message, { rows: [at], hint: error.hint });
+      const { column, expected } = error.details ?? {};
+      // The same column with another value than it should have, wherever in a list.
+      const kind = typeof column === "string" ? `${column.replace(/\d+/g, "")}: ${String(expected)}` : undefined;
+      wrong.note(error.message.replace(/, row \d+/, ""), at, { kind, hint: error.hint });
     }
   });
-  const findings = [...wrong].flatMap(([message, { rows: at, hint }]) =>
-    findingOf("types", "error", at, message, hint),
-  );
-  return { readable, findings };
+  return { readable, findings: wrong.findings("types") };
 }

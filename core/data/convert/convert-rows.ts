@@ -3,7 +3,6 @@ import { inferSchema } from "../parquet/infer-schema.ts";
 import type { ParquetSchema, Row } from "../parquet/parquet-type.ts";
 import { chatMessages } from "./chat-messages.ts";
 import type { Mapping } from "./mapping.ts";
-import { fill } from "./template.ts";
 
 /**
  * Rows in verl's columns and their types. Without a mapping rows stay as they are, but that a column `conversations` (ShareGPT)
@@ -26,9 +25,9 @@ export function convertRows(
 function mapped(row: Row, index: number, { columns }: Mapping, file: string): Row {
   const scope = { ...row, row_index: index };
   return Object.fromEntries(
-    Object.entries(columns).map(([column, template]) => {
+    Object.entries(columns).map(([column, fill]) => {
       try {
-        return [column, fill(template, scope)];
+        return [column, fill(scope)];
       } catch (error) {
         throw isVerlError(error) ? atRow(error, index, column, file) : error;
       }

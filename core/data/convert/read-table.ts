@@ -1,19 +1,21 @@
-import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
-import { VerlError } from "../../errors/verl-error.ts";
+import { isVerlError, VerlError } from "../../errors/verl-error.ts";
 import { expandPath } from "../expand-path.ts";
 import type { Row } from "../parquet/parquet-type.ts";
 import { readRows } from "../read-rows.ts";
+import { readText } from "../text-file.ts";
 
 /**
- * Rows of any file that `verl data convert` takes: those that datasets read, and CSV or TSV with a header, whose values are texts.
+ * Rows of any file that `verl data convert` takes: those that datasets read, and CSV or TSV with a header, whose values are texts. A CSV
+ * whose header has semicolons and no comma is parted by semicolons, as spreadsheets write it in many countries.
  * @throws VerlError VERL_DATA_FILE_MISSING, VERL_DATA_FILE_FORMAT, VERL_DATA_FILE_CORRUPT, VERL_DATA_EMPTY
  */
 export async function readTable(path: string): Promise<Row[]> {
   const file = expandPath(path);
   const extension = extname(file).toLowerCase();
   if (extension !== ".csv" && extension !== ".tsv") return readRows(file);
-  const bytes = await readFile(file).catch((cause: Error) => {
+  const text = await readText(file).catch((cause: Error) => {
+    if (isVerlError(cause)) throw cause;
     throw new VerlError("VERL_DATA_FILE_MISSING", `The file "${path}" cannot be opened: ${cause.message}.`, {
       location: { file },
       cause,
@@ -21,21 +23,34 @@ export async function readTable(path: string): Promise<Row[]> {
     });
   });
   const { parse } = await import("csv-parse/sync");
+  const broken = (message: string, line: number | undefined, cause?: unknown): VerlError =>
+    new VerlError("VERL_DATA_FILE_CORRUPT", `It is no readable table: ${message}.`, {
+      location: { file, line },
+      cause,
+      hint: "The first line names the columns, each once; a field with a separator or a line break is in double quotes.",
+    });
   let rows: Row[];
   try {
-    const delimiter = extension === ".tsv" ? "\t" : ",";
-    rows = parse<Row>(bytes, { bom: true, columns: true, delimiter, skip_empty_lines: true });
+    const delimiter = extension === ".tsv" ? "\t" : separatorOf(text);
+    rows = parse<Row>(text, { columns: eachOnce, delimiter, skip_empty_lines: true });
   } catch (cause) {
     const { message, lines } = cause as Error & { lines?: number };
-    throw new VerlError("VERL_DATA_FILE_CORRUPT", `It is no readable table: ${message}.`, {
-      location: { file, line: lines },
-      cause,
-      hint: "The first line names the columns; a field with a separator or a line break is in double quotes.",
-    });
+    throw broken(message, lines, cause);
   }
   if (rows.length > 0) return rows;
   throw new VerlError("VERL_DATA_EMPTY", "The table has no rows below its header.", {
     location: { file },
     hint: "Write the file again.",
   });
+}
+
+function eachOnce(names: readonly string[]): string[] {
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  if (twice !== undefined) throw new Error(`the header names the column "${twice}" twice`);
+  return [...names];
+}
+
+function separatorOf(text: string): string {
+  const header = text.slice(0, text.search(/[\r\n]/));
+  return header.includes(";") && !header.includes(",") ? ";" : ",";
 }

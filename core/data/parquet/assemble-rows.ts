@@ -2,6 +2,9 @@ import type { SchemaTree } from "hyparquet";
 import type { Row } from "./parquet-type.ts";
 import type { LeafColumn } from "./value-pages.ts";
 
+/** One text for a path; names may have dots, so a dot would not tell two paths apart. */
+export const pathKey = (path: readonly string[]): string => JSON.stringify(path);
+
 /** Where a leaf column is read next. */
 interface Cursor {
   readonly column: LeafColumn;
@@ -14,7 +17,7 @@ type Read = () => unknown;
 
 /**
  * Rows of a row group from its leaf columns. Each value is made once; no lists of lists come in between.
- * @param leaves by path, joined with ".".
+ * @param leaves by {@link pathKey}.
  */
 export function assembleRows(schema: SchemaTree, leaves: ReadonlyMap<string, LeafColumn>, count: number): Row[] {
   const readers = schema.children
@@ -23,7 +26,7 @@ export function assembleRows(schema: SchemaTree, leaves: ReadonlyMap<string, Lea
   const rows = new Array<Row>(count);
   for (let index = 0; index < count; index += 1) {
     const row: Row = {};
-    for (const { name, read } of readers) row[name] = read();
+    for (const { name, read } of readers) setField(row, name, read());
     rows[index] = row;
   }
   return rows;
@@ -56,6 +59,13 @@ function isList({ element, children: [repeated, ...more] }: SchemaTree): boolean
 
 const itemOf = (list: SchemaTree): SchemaTree => list.children[0]!.children[0]!;
 
+/** A file may call a column as the way to an object's prototype is called; it is a field like any other. */
+function setField(row: Row, name: string, value: unknown): void {
+  if (name === "__proto__")
+    Object.defineProperty(row, name, { value, enumerable: true, writable: true, configurable: true });
+  else row[name] = value;
+}
+
 interface Levels {
   definition: number;
   repetition: number;
@@ -69,7 +79,7 @@ function reader(
 ): { read: Read; cursors: Cursor[] } {
   const own = definition + (node.element.repetition_type === "REQUIRED" ? 0 : 1);
   if (node.children.length === 0) {
-    const cursor: Cursor = { column: leaves.get(node.path.join("."))!, entry: 0, value: 0 };
+    const cursor: Cursor = { column: leaves.get(pathKey(node.path))!, entry: 0, value: 0 };
     return { read: leafReader(cursor), cursors: [cursor] };
   }
   if (isList(node)) {
@@ -101,7 +111,7 @@ function structReader(names: readonly string[], reads: readonly Read[], cursors:
   return () => {
     if (isNull()) return skip(cursors, null);
     const struct: Row = {};
-    for (let i = 0; i < names.length; i += 1) struct[names[i]!] = reads[i]!();
+    for (let i = 0; i < names.length; i += 1) setField(struct, names[i]!, reads[i]!());
     return struct;
   };
 }
@@ -133,5 +143,5 @@ function skip<T>(cursors: readonly Cursor[], value: T): T {
 
 /** Paths of the leaves at and below a node. */
 function leafPaths(node: SchemaTree): string[] {
-  return node.children.length === 0 ? [node.path.join(".")] : node.children.flatMap(leafPaths);
+  return node.children.length === 0 ? [pathKey(node.path)] : node.children.flatMap(leafPaths);
 }

@@ -2,7 +2,7 @@ import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetS
 import type { AsyncBuffer, ColumnMetaData, FileMetaData, RowGroup, SchemaTree } from "hyparquet";
 import { getTreePath } from "hyparquet/src/schema.js";
 import { compressors } from "hyparquet-compressors";
-import { assembleRows, isAssemblable } from "./assemble-rows.ts";
+import { assembleRows, isAssemblable, pathKey } from "./assemble-rows.ts";
 import type { Row } from "./parquet-type.ts";
 import { PARSERS, readLeafColumn, type LeafColumn } from "./value-pages.ts";
 
@@ -22,7 +22,7 @@ async function readGroup(file: AsyncBuffer, group: RowGroup, schema: SchemaTree)
   for (const { meta_data: column } of group.columns) {
     if (column === undefined) throw new Error("parquet column metadata is undefined");
     const { path_in_schema: path } = column;
-    leaves.set(path.join("."), readLeafColumn(await readChunk(file, column), column, getTreePath(schema, path)));
+    leaves.set(pathKey(path), readLeafColumn(await readChunk(file, column), column, getTreePath(schema, path)));
   }
   return assembleRows(schema, leaves, Number(group.num_rows));
 }

@@ -1,27 +1,39 @@
-import { writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { ByteWriter, parquetWrite } from "hyparquet-writer";
-import { stringifyLosslessJson } from "../lossless-json.ts";
 import { isListType, type ParquetSchema, type ParquetType, type Row } from "./parquet-type.ts";
+import { toColumn } from "./to-column.ts";
 
 type SchemaElement = NonNullable<Parameters<typeof parquetWrite>[0]["schema"]>[number];
 
 /**
- * Writes rows as a parquet file whose lists and structs other readers (pandas, Arrow, DuckDB) understand.
- * @param schema type of each column, in the order in which the columns are written.
+ * Writes rows as a parquet file whose lists and structs other readers (pandas, Arrow, DuckDB) understand. The file is there when it is
+ * whole.
+ * @param schema type of each column, in the order in which the columns are written; what it does not name is left out.
+ * @throws VerlError VERL_DATA_COLUMN_TYPE for a value that its column's type has no place for.
  */
 export async function writeParquet(file: string, rows: readonly Row[], schema: ParquetSchema): Promise<void> {
   const columns = Object.entries(schema);
   const writer = new ByteWriter();
   await parquetWrite({
     writer,
-    columnData: columns.map(([name, type]) => ({ name, data: rows.map((row) => toColumnValue(row[name], type)) })),
+    columnData: columns.map(([name, type]) => {
+      const convert = toColumn(type, name);
+      return { name, data: rows.map((row, index) => convert(row[name], index)) };
+    }),
     schema: [
       { name: "root", num_children: columns.length },
       ...columns.flatMap(([name, type]) => elements(name, type)),
     ],
     statistics: false,
   });
-  await writeFile(file, new Uint8Array(writer.getBuffer()));
+  const part = `${file}.${process.pid}.part`;
+  try {
+    await writeFile(part, new Uint8Array(writer.getBuffer()));
+    await rename(part, file);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
 }
 
 const SCALARS = {
@@ -48,16 +60,4 @@ function elements(name: string, type: ParquetType): SchemaElement[] {
     { name, repetition_type: "OPTIONAL", num_children: fields.length },
     ...fields.flatMap(([field, fieldType]) => elements(field, fieldType)),
   ];
-}
-
-function toColumnValue(value: unknown, type: ParquetType): unknown {
-  if (value === undefined || value === null) return null;
-  if (type === "int64") return BigInt(value as number | bigint);
-  if (type === "json") return stringifyLosslessJson(value);
-  if (typeof type === "string") return value;
-  if (isListType(type)) return (value as unknown[]).map((element) => toColumnValue(element, type[0]));
-  const fields = value as Row;
-  return Object.fromEntries(
-    Object.entries(type).map(([field, fieldType]) => [field, toColumnValue(fields[field], fieldType)]),
-  );
 }
