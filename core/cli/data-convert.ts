@@ -1,9 +1,9 @@
-import { mkdir } from "node:fs/promises";
-import { dirname, extname, resolve } from "node:path";
+import { extname, resolve } from "node:path";
 import type { Command } from "commander";
 import { convertRows, readMapping, readTable, typeText, writeParquet } from "../data/index.ts";
 import { VerlError } from "../errors/index.ts";
 import type { CliContext } from "./command.ts";
+import { writeOutput } from "./output-file.ts";
 import { table } from "./table.ts";
 
 interface Options {
@@ -48,8 +48,7 @@ export function configureConvert(self: Command, ctx: CliContext): void {
       }
       const mapping = options.map === undefined ? undefined : await readMapping(resolve(ctx.cwd, options.map));
       const { rows, schema } = convertRows(await readTable(file), mapping, given);
-      await mkdir(dirname(out), { recursive: true });
-      await writeParquet(out, rows, schema);
+      await writeOutput(out, () => writeParquet(out, rows, schema));
       const columns = Object.entries(schema).map(([name, type]) => [name, typeText(type)] as const);
       if (options.json)
         ctx.print(JSON.stringify({ file: out, rows: rows.length, columns: Object.fromEntries(columns) }, null, 2));

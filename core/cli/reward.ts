@@ -1,5 +1,5 @@
-import { mkdir, rename, writeFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { rename, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { loadRunConfig, type LoadedConfig } from "../config/index.ts";
 import { expandPath } from "../data/expand-path.ts";
 import { readRows, stringifyLosslessJson, type Tokenizer } from "../data/index.ts";
@@ -28,6 +28,7 @@ import { loadRunTokenizer } from "../trainer/run-tokenizer.ts";
 import { CodePointTokenizer } from "./code-point-tokenizer.ts";
 import type { CliCommand, CliContext } from "./command.ts";
 import { addConfigOptions, loadOptions, type ConfigOptions } from "./config-options.ts";
+import { writeOutput } from "./output-file.ts";
 import { dumpBatch, readDump, type DumpRow, type DumpTokens } from "./reward-dump.ts";
 import { showScoring, summariseScoring, type Scoring } from "./reward-report.ts";
 
@@ -153,8 +154,9 @@ async function writeScored(path: string, rows: readonly DumpRow[], rewards: read
     const { unscored: _, ...kept } = row;
     return stringifyLosslessJson({ ...kept, previous_score: previous, ...result, reward: reward.extra });
   });
-  await mkdir(dirname(file), { recursive: true });
-  const temporary = `${file}.${process.pid}.tmp`;
-  await writeFile(temporary, `${lines.join("\n")}\n`);
-  await rename(temporary, file);
+  await writeOutput(file, async () => {
+    const temporary = `${file}.${process.pid}.tmp`;
+    await writeFile(temporary, `${lines.join("\n")}\n`);
+    await rename(temporary, file);
+  });
 }

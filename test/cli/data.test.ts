@@ -300,6 +300,11 @@ types: { tools: json }
     expect((await cli(["data", "convert", "b.csv", "--out", "t.parquet"], { cwd })).stderr).toContain(
       "VERL_DATA_FILE_CORRUPT",
     );
+    // A file stands where the folder would be.
+    expect(await cli(["data", "convert", "a.jsonl", "--out", "b.csv/t.parquet"], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/VERL_CLI_FILE.*b\.csv\/t\.parquet[^]*cannot be written/),
+    });
     writeFileSync(join(cwd, "c.csv"), "a,b\n");
     expect((await cli(["data", "convert", "c.csv", "--out", "t.parquet"], { cwd })).stderr).toContain(
       "VERL_DATA_EMPTY",
