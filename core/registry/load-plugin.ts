@@ -8,7 +8,7 @@ import { nearest, quotedAlternatives } from "./nearest.ts";
 import { checkOwnCopies } from "./own-copies.ts";
 import { registries } from "./registries.ts";
 import type { Registry } from "./registry.ts";
-import { resolvePlugin } from "./resolve-plugin.ts";
+import { isPath, resolvePlugin } from "./resolve-plugin.ts";
 import { store, type LoadedPlugin } from "./store.ts";
 import { compareToRange } from "./version-range.ts";
 import { VERSION } from "./version.ts";
@@ -114,13 +114,22 @@ async function importPlugin(name: string, url: string): Promise<Readonly<Record<
     if (isVerlError(cause)) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new VerlError("VERL_PLUGIN_IMPORT", `The plugin "${name}" could not be imported: ${reason}`, {
-      hint: `Try \`node -e 'import("${name}")'\` in the project's folder, or ask the author of ${name}.`,
+      hint: importHint(name, cause),
       location: { plugin: name },
       cause,
     });
   } finally {
     shared.source = outer;
   }
+}
+
+function importHint(name: string, cause: unknown): string {
+  const { code = "", message = "" } = cause as { code?: string; message?: string };
+  const [, wanted] = /MODULE_NOT_FOUND$/.test(code) ? (/'((?:@[\w.-]+\/)?\w[\w.-]*)'/.exec(message) ?? []) : [];
+  if (wanted !== undefined) return `Run \`npm install ${wanted}\` in the folder of ${name}.`;
+  return isPath(name)
+    ? "Mend the file; it must load by itself."
+    : `Try \`node -e 'import("${name}")'\` in the project's folder, or ask the author of ${name}.`;
 }
 
 /** A transpiled CommonJS module has its default export one level down. */

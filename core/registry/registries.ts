@@ -10,9 +10,7 @@ export type Entry<K extends Kind> = K extends keyof EntryOf ? EntryOf[K] & Entry
 export type Registries = { readonly [K in Kind]: Registry<Entry<K>> };
 
 /** One registry a kind: `registries.policy_loss.resolve("vanilla")`. */
-export const registries = Object.fromEntries(
-  KIND_NAMES.map((kind) => [kind, new Registry(kind)]),
-) as Registries;
+export const registries = Object.fromEntries(KIND_NAMES.map((kind) => [kind, new Registry(kind)])) as Registries;
 
 /**
  * Closes all registries while a run is under way; entries that appear in the middle would be missing in its worker processes.

@@ -30,7 +30,8 @@ export function packageName(specifier: string): string {
   return rest.length > 0 || name === PREFIX || name.startsWith(`${PREFIX}-`) ? specifier : `${scope}/${PREFIX}-${name}`;
 }
 
-const isPath = (specifier: string): boolean =>
+/** True for what names a file rather than a package. */
+export const isPath = (specifier: string): boolean =>
   /^\.{1,2}([\\/]|$)/.test(specifier) ||
   isAbsolute(specifier) ||
   specifier.startsWith("file:") ||

@@ -63,7 +63,7 @@ function installWithOwnCopy(name: string): void {
     join(folder, "index.js"),
     `import { CONFIG, definePlugin, inject, provide, ToolParser } from "verl";
      export { ToolParser };
-     class Own extends ToolParser { constructor(config) { super(); this.config = config; } }
+     class Own extends ToolParser { constructor(config) { super(); this.config = config; } stream() { throw new Error("never run"); } }
      inject(CONFIG)(Own, undefined, 0);
      const entry = { description: "From another copy.", create: Own };
      export default definePlugin({ name: "${name}", version: "1.0.0", verl: "^0.1", provides: [provide("tool_parser", "own", entry)] });`,
@@ -84,6 +84,24 @@ it("takes a plugin that carries its own copy of the package: one store, one inje
     stderr: "",
     stdout: { copies: true, keys: ["own"], config: { seed: 7 } },
   });
+});
+
+it.each(["ts", "mts", "mjs"])("loads a plugin from a folder where nothing is installed: .%s", (ending) => {
+  const bare = mkdtempSync(join(tmpdir(), "verl-bare-"));
+  const file = join(bare, `plugin.${ending}`);
+  writeFileSync(
+    file,
+    `import { registerAdvEst } from "verl";
+     import { testAdvEst } from "verl/testing";
+     import * as tf from "@tensorflow/tfjs";
+     registerAdvEst("bare", { description: \`From \${typeof testAdvEst} and \${typeof tf.add}.\`, compute: () => {} });`,
+  );
+  const { status, stdout, stderr } = verl("list", "adv_estimator", "--plugin", file, "--json");
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  expect(JSON.parse(stdout)).toContainEqual(
+    expect.objectContaining({ key: "bare", description: "From function and function." }),
+  );
+  rmSync(bare, { recursive: true });
 });
 
 it("says what does not parse in a TypeScript plugin", () => {

@@ -124,6 +124,17 @@ describe("checks", () => {
     expect(error.code).toBe("VERL_PLUGIN_IMPORT");
     expect(error.message).toBe('The plugin "./throws.js" could not be imported: no GPU here');
     expect((error.cause as Error).name).toBe("TypeError");
+    expect(error.hint).toBe("Mend the file; it must load by itself.");
+  });
+
+  it.each([
+    ["needs.js", "no-such-package"],
+    ["scoped.js", "@no/such-package"],
+  ])("an import of a package that is not installed: %s", async (file, name) => {
+    write(file, `import ${JSON.stringify(name)};`);
+    const error = await failure(() => loadPlugin(`./${file}`, { configFile }));
+    expect(error.code).toBe("VERL_PLUGIN_IMPORT");
+    expect(error.hint).toBe(`Run \`npm install ${name}\` in the folder of ./${file}.`);
   });
 
   it("a module that is no plugin", async () => {
