@@ -249,7 +249,8 @@ describe("forwardBackward", () => {
     const explode = {
       ...linearLoss(),
       compute: ({ log_probs }: { log_probs: tf.Tensor2D }) => ({
-        loss: tf.sum<tf.Scalar>(tf.sqrt(tf.mul(log_probs, 0))),
+        // Finite, with a gradient whose norm overflows: on a GPU a NaN may come out as any number.
+        loss: tf.sum<tf.Scalar>(tf.mul(log_probs, 1e30)),
         metrics: {},
       }),
     };
@@ -282,7 +283,7 @@ describe("forwardBackward", () => {
 });
 
 describe("saved state", () => {
-  it("resumes to the last bit", async () => {
+  it("resumes to the last bit; on a GPU, which sums the embedding's gradient in no fixed order, to rounding", async () => {
     const batch = () => batchOf(ROWS, SHAPE, weight(3));
     const train = async (engine: ReturnType<typeof tinyEngine>, steps: number) => {
       for (let i = 0; i < steps; i += 1) {
@@ -300,7 +301,9 @@ describe("saved state", () => {
     const resumed = make({ optim, seed: 77 });
     await resumed.loadState({ arrays: new Map(state.arrays), json: JSON.parse(JSON.stringify(state.json)) });
     await train(resumed, 3);
-    expect(await resumed.exportWeights()).toEqual(await straight.exportWeights());
+    const [got, wanted] = [await resumed.exportWeights(), await straight.exportWeights()];
+    if (tf.getBackend() !== "webgpu") return expect(got).toEqual(wanted);
+    for (const [name, { data }] of wanted) expectClose(got.get(name)!.data, data, 1e-5);
   });
 
   it("refuses a state of another model", async () => {

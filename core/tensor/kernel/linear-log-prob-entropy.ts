@@ -58,10 +58,10 @@ export function linearLogProbEntropy<S extends TokenStatistic>(
 const gradient: tf.GradConfig = {
   kernelName: LINEAR_LOG_PROB_ENTROPY,
   inputsToSave: ["hidden", "weight", "targets"],
-  outputsToSave: [false, true, true, true],
-  gradFunc(dOutputs, [hidden, weight, targets, entropy, logSumExp, sumPiSquared], attrs) {
+  outputsToSave: [false, true, false, true, true],
+  gradFunc(dOutputs, [hidden, weight, targets, entropy, sumPiSquared, normaliser], attrs) {
     const [dLogProb, dEntropy, dLogSumExp, dSumPiSquared] = dOutputs as tf.Tensor[];
-    const saved = { hidden, weight, targets, entropy, logSumExp, sumPiSquared };
+    const saved = { hidden, weight, targets, entropy, normaliser, sumPiSquared };
     const inputs = { ...saved, dLogProb, dEntropy, dLogSumExp, dSumPiSquared };
     const gradients = callKernel(LINEAR_LOG_PROB_ENTROPY_GRADIENT, inputs, attrs);
     return { hidden: () => gradients[0]!, weight: () => gradients[1]! };

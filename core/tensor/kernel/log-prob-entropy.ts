@@ -2,11 +2,14 @@ import * as tf from "@tensorflow/tfjs";
 import { VerlError } from "../../errors/index.ts";
 import { callKernel, ensureGradient, hasKernel } from "./call.ts";
 
-/** Kernel: inputs `logits`, `targets`; attributes `LogProbAttrs`; outputs log-prob, entropy, log-sum-exp and Σπ², each [rows]. */
+/**
+ * Kernel: inputs `logits`, `targets`; attributes `LogProbAttrs`; outputs log-prob, entropy, log-sum-exp and
+ * Σπ², each [rows], and the normaliser, [rows, 2]: the largest logit and the log of Σ e^(z − largest), whose sum would round.
+ */
 export const LOG_PROB_ENTROPY = "LogProbEntropy";
 /**
- * Kernel: inputs those of `LogProbEntropy`, its outputs (`entropy`, `logSumExp`, `sumPiSquared`) and the outputs' gradients (`dLogProb`,
- * `dEntropy`, `dLogSumExp`, `dSumPiSquared`), each [rows]; the same attributes; output: the gradient of the logits, of their shape and type.
+ * Kernel: inputs those of `LogProbEntropy`, its outputs (`entropy`, `normaliser`, `sumPiSquared`) and the outputs' gradients (`dLogProb`,
+ * `dEntropy`, `dLogSumExp`, `dSumPiSquared`); the same attributes; output: the gradient of the logits, of their shape and type.
  */
 export const LOG_PROB_ENTROPY_GRADIENT = "LogProbEntropyGradient";
 
@@ -39,7 +42,7 @@ export interface RowDistributions {
 /**
  * Log-prob of each row's target, entropy, log-sum-exp and Σπ² of softmax(logits / temperature), differentiable in float32 logits.
  *
- * With a kernel (`webgpu`, `cpu`) logits are read once; the backward pass reads them once more and writes their gradient. Elsewhere it is
+ * With a kernel (`webgpu`) logits are read once; the backward pass reads them once more and writes their gradient. Elsewhere it is
  * composed of tfjs' operations.
  * @param logits [rows, vocabulary], float32 tensor or float16 halves.
  * @param targets int32 [rows], in [0, vocabulary).
@@ -61,7 +64,7 @@ export function logProbEntropy(
       "VERL_TENSOR_DTYPE",
       `The tensor backend "${tf.getBackend()}" has no kernel for float16 logits.`,
       {
-        hint: "Widen them to float32, or use a backend that has one: webgpu, cpu.",
+        hint: "Widen them to float32, or use a backend that has one: webgpu.",
       },
     );
   }
@@ -78,7 +81,10 @@ export function logProbEntropyGradient(
 ): HalfMatrix {
   const { columns, halves } = logits;
   const attrs: LogProbAttrs = { temperature, columns, half: true };
-  return { halves: gradientOf(halves, targets, listed(outputs), listed(dOutputs), attrs) as tf.Tensor2D, columns };
+  const { entropy, log_sum_exp, sum_pi_squared } = outputs;
+  const normaliser = tf.stack([log_sum_exp, tf.zerosLike(log_sum_exp)], 1);
+  const gradient = gradientOf(halves, targets, [entropy, sum_pi_squared, normaliser], listed(dOutputs), attrs);
+  return { halves: gradient as tf.Tensor2D, columns };
 }
 
 /** The same by tfjs' operations, each of which reads and writes the whole matrix. */
@@ -106,18 +112,18 @@ const SMALLEST_LOG = -100;
 function gradientOf(
   logits: tf.Tensor,
   targets: tf.Tensor,
-  [, entropy, logSumExp, sumPiSquared]: readonly tf.Tensor[],
+  [entropy, sumPiSquared, normaliser]: readonly tf.Tensor[],
   [dLogProb, dEntropy, dLogSumExp, dSumPiSquared]: readonly tf.Tensor[],
   attrs: LogProbAttrs,
 ): tf.Tensor {
-  const inputs = { logits, targets, entropy, logSumExp, sumPiSquared, dLogProb, dEntropy, dLogSumExp, dSumPiSquared };
+  const inputs = { logits, targets, entropy, normaliser, sumPiSquared, dLogProb, dEntropy, dLogSumExp, dSumPiSquared };
   return callKernel(LOG_PROB_ENTROPY_GRADIENT, inputs, attrs)[0]!;
 }
 
 const gradient: tf.GradConfig = {
   kernelName: LOG_PROB_ENTROPY,
   inputsToSave: ["logits", "targets"],
-  outputsToSave: [true, true, true, true],
+  outputsToSave: [false, true, false, true, true],
   gradFunc: (dOutputs, [logits, targets, ...outputs], attrs) => ({
     logits: () => gradientOf(logits!, targets!, outputs, dOutputs as tf.Tensor[], attrs as LogProbAttrs),
   }),

@@ -1,18 +1,16 @@
 import type * as tf from "@tensorflow/tfjs";
 import type { LinearLogProbAttrs } from "verl";
 import { gridOf, type Gpu, type Slice } from "./dispatch.ts";
-import { rowCoefficients, runRowGradient } from "./log-prob-entropy.ts";
+import { rowCoefficients, rowOutputs, runRowGradient } from "./log-prob-entropy.ts";
 import { logitsLayout } from "./logits-layout.ts";
 import { matmul } from "./matmul.ts";
-import { rowStatisticsSource } from "./row-statistics.ts";
+import { rowStatisticsSource, STATE } from "./row-statistics.ts";
 
 const WORKGROUP = 256;
 /** Logits that exist at once, where the caller has no wish: 128 MiB. */
 const PIECE_ELEMENTS = 2 ** 25;
 /** Pieces are as many columns wide, or the rest: any such row of weights starts where a binding may. */
 const STEP = 64;
-/** Running numbers a row: see `rowStatisticsSource`. */
-const STATE = 5;
 
 type Inputs = Readonly<Record<string, tf.TensorInfo>>;
 
@@ -38,12 +36,12 @@ function vocabularyPieces(tokens: number, vocabulary: number, width: number, pie
   return pieces;
 }
 
-/** Log-prob, entropy, log-sum-exp and Σπ² of softmax(hidden · weightᵀ / temperature), a piece of the vocabulary at a time. */
+/** Log-prob, entropy, log-sum-exp, Σπ² and normaliser of softmax(hidden · weightᵀ / temperature), a piece of the vocabulary at a time. */
 export function linearLogProbEntropy(gpu: Gpu, inputs: Inputs, attrs: LinearLogProbAttrs): tf.TensorInfo[] {
   const { hidden, weight, targets } = inputs as Record<"hidden" | "weight" | "targets", tf.TensorInfo>;
   const [tokens, width] = hidden.shape as [number, number];
   const vocabulary = weight.shape[0]!;
-  const outputs = [1, 2, 3, 4].map(() => gpu.allocate([tokens]));
+  const outputs = rowOutputs(gpu, tokens);
   const state = gpu.allocate([tokens * STATE]);
   const workgroup = gpu.workgroupSize(WORKGROUP);
   const pieces = vocabularyPieces(tokens, vocabulary, width, attrs.pieceElements || PIECE_ELEMENTS);

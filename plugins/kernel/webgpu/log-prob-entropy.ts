@@ -10,12 +10,12 @@ const WORKGROUP = 256;
 
 type Inputs = Readonly<Record<string, tf.TensorInfo>>;
 
-/** Log-prob, entropy, log-sum-exp and Σπ² of each row. @param limit bytes of one binding; for tests. */
+/** Log-prob, entropy, log-sum-exp, Σπ² and normaliser of each row. @param limit bytes of one binding; for tests. */
 export function logProbEntropy(gpu: Gpu, inputs: Inputs, attrs: LogProbAttrs, limit?: number): tf.TensorInfo[] {
   const { logits, targets } = inputs as { logits: tf.TensorInfo; targets: tf.TensorInfo };
   const rows = logits.shape[0]!;
   const layout = logitsLayout(attrs.columns, attrs.half);
-  const outputs = [1, 2, 3, 4].map(() => gpu.allocate([rows]));
+  const outputs = rowOutputs(gpu, rows);
   const workgroup = gpu.workgroupSize(WORKGROUP);
   for (const part of rowParts(gpu, rows, layout.stride * layout.itemBytes, limit)) {
     gpu.run({
@@ -37,6 +37,10 @@ export function logProbEntropy(gpu: Gpu, inputs: Inputs, attrs: LogProbAttrs, li
   }
   return outputs;
 }
+
+/** Room for log-prob, entropy, log-sum-exp and Σπ², [rows] each, and the normaliser, [rows, 2]. */
+export const rowOutputs = (gpu: Gpu, rows: number): tf.TensorInfo[] =>
+  [[rows], [rows], [rows], [rows], [rows, 2]].map((shape) => gpu.allocate(shape));
 
 /** The gradient of the logits. @param limit bytes of one binding; for tests. */
 export function logProbEntropyGradient(gpu: Gpu, inputs: Inputs, attrs: LogProbAttrs, limit?: number): tf.TensorInfo {
@@ -60,15 +64,15 @@ export function logProbEntropyGradient(gpu: Gpu, inputs: Inputs, attrs: LogProbA
   return gradients;
 }
 
-/** See `coefficientSource`. @param inputs `entropy`, `logSumExp`, `sumPiSquared`, `dLogProb`, `dEntropy`, `dLogSumExp`, `dSumPiSquared`. */
+/** See `coefficientSource`. @param inputs `entropy`, `normaliser`, `sumPiSquared`, `dLogProb`, `dEntropy`, `dLogSumExp`, `dSumPiSquared`. */
 export function rowCoefficients(gpu: Gpu, inputs: Inputs, rows: number, temperature: number): tf.TensorInfo {
-  const { entropy, logSumExp, sumPiSquared, dLogProb, dEntropy, dLogSumExp, dSumPiSquared } = inputs;
+  const { entropy, normaliser, sumPiSquared, dLogProb, dEntropy, dLogSumExp, dSumPiSquared } = inputs;
   const coefficients = gpu.allocate([rows * COEFFICIENTS]);
   const workgroup = gpu.workgroupSize(WORKGROUP);
   gpu.run({
     label: "log_prob_entropy_coefficients",
     source: coefficientSource(workgroup),
-    buffers: [entropy, logSumExp, sumPiSquared, dLogProb, dEntropy, dLogSumExp, dSumPiSquared, coefficients].map(
+    buffers: [entropy, normaliser, sumPiSquared, dLogProb, dEntropy, dLogSumExp, dSumPiSquared, coefficients].map(
       (buffer) => buffer!,
     ),
     uniforms: [

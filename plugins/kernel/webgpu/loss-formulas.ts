@@ -11,10 +11,23 @@ export interface LossFormula {
   /** Metrics that it has, in the order of the kernel's output. */
   readonly readsOld: boolean;
   readonly readsMarks: boolean;
-  /** Three sums over the row that the formula needs first, as WGSL expressions of `T`; they become `stats.yzw`. `stats.x` is the length. */
-  readonly rowSums?: { readonly prelude: string; readonly sums: readonly string[]; readonly reads: readonly string[] };
+  readonly rowSums?: RowSums;
   /** WGSL expression of the loss of a whole row, where it is no sum over tokens. */
   readonly rowLoss?: string;
+}
+
+/**
+ * What a formula needs of the whole row before `body`: a pass over the row, after `prelude`, whose inputs are 0 behind the mask. `body` then
+ * reads the row's `stats` and what is carried over for each token, and none of the fields.
+ */
+export interface RowSums {
+  readonly prelude: string;
+  /** Three sums at most, as WGSL expressions of `T`; they become `stats.yzw`. `stats.x` is the length. */
+  readonly sums: readonly string[];
+  /** Those of `first`, `second`, `kl` that do not depend on the row. */
+  readonly metrics: Readonly<Partial<Record<"first" | "second" | "kl", string>>>;
+  /** Expressions of `T` by the names that `body` calls them: few, for they stay in registers. */
+  readonly carries: Readonly<Record<string, string>>;
 }
 
 const clippedRatio = (bound: number): string => `
@@ -94,16 +107,14 @@ export const FORMULAS: Readonly<Record<FusedLoss, LossFormula>> = {
   gspo: {
     readsOld: true,
     readsMarks: false,
-    rowSums: { prelude: "", sums: ["x - old"], reads: ["x", "old"] },
+    rowSums: { prelude: "", sums: ["x - old"], metrics: { kl: "old - x" }, carries: { gain: "-adv" } },
     body: `
   let mean = min(stats.y / max(stats.x, 1.0), 10.0);
   let ratio = T(exp(mean));
-  let moves = T(mean) < T(10.0);
-  let gain = -adv;${surrogate}
+  let moves = T(mean) < T(10.0);${surrogate}
   loss = worse;
   slope = pull;
-  first = flag(clipped > plain);
-  kl = old - x;`,
+  first = flag(clipped > plain);`,
   },
   geo_mean: {
     readsOld: true,
@@ -111,23 +122,22 @@ export const FORMULAS: Readonly<Record<FusedLoss, LossFormula>> = {
     rowSums: {
       prelude: `
   let logRatio = clamp(x - old, T(-70.0), T(70.0));
-  let good = adv > T(0.0);
-  let bad = adv < T(0.0);
-  let kept = select(select(T(0.0), max(logRatio, T(-params.low)), bad), min(logRatio, T(params.high)), good);`,
-      sums: ["adv", "kept", "logWeight"],
-      reads: ["x", "old", "adv"],
-    },
-    rowLoss: "-(stats.y / max(stats.x, 1.0)) * exp((stats.z + stats.w) / max(stats.x, 1.0))",
-    body: `
-  let logRatio = clamp(x - old, T(-70.0), T(70.0));
   let free = abs(x - old) <= T(70.0);
   let good = adv > T(0.0);
   let bad = adv < T(0.0);
   let below = logRatio <= T(params.high);
   let above = logRatio >= T(-params.low);
-  slope = select(T(0.0), T(rowLoss / max(stats.x, 1.0)), free & ((good & below) | (bad & above)));
-  first = select(T(0.0), flag(good), !below | !above);
-  second = select(T(0.0), flag(bad), !below | !above);
-  kl = -logRatio;`,
+  let bounded = select(select(T(0.0), max(logRatio, T(-params.low)), bad), min(logRatio, T(params.high)), good);`,
+      sums: ["adv", "bounded", "logWeight"],
+      metrics: {
+        first: "select(T(0.0), flag(good), !below | !above)",
+        second: "select(T(0.0), flag(bad), !below | !above)",
+        kl: "-logRatio",
+      },
+      carries: { moves: "flag(free & ((good & below) | (bad & above)))" },
+    },
+    rowLoss: "-(stats.y / max(stats.x, 1.0)) * exp((stats.z + stats.w) / max(stats.x, 1.0))",
+    body: `
+  slope = moves * (rowLoss / max(stats.x, 1.0));`,
   },
 };

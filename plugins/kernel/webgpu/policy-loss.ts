@@ -33,11 +33,10 @@ export function policyLoss(gpu: Gpu, inputs: Inputs, attrs: PolicyLossAttrs, lim
   const vector = width % 4 === 0;
   const stride = vector ? width / 4 : width;
   const perLength = attrs.aggregation === "seq-mean-token-mean" && formula.rowLoss === undefined;
-  const twoPasses = perLength || formula.rowSums !== undefined;
   const workgroup = workgroupFor(gpu, stride, formula.rowSums !== undefined);
   const gradient = gpu.allocate([rows, width]);
   const partials = gpu.allocate([rows, 4]);
-  const shape = { formula, fields, vector, perLength, twoPasses, workgroup, items: Math.ceil(stride / workgroup) };
+  const shape = { formula, fields, vector, perLength, workgroup, items: Math.ceil(stride / workgroup) };
   for (const part of rowParts(gpu, rows, width * 4, limit)) {
     gpu.run({
       label: `policy_loss_${attrs.loss}`,
@@ -105,71 +104,64 @@ interface Shape {
   readonly vector: boolean;
   /** Tokens are divided by their row's length. */
   readonly perLength: boolean;
-  readonly twoPasses: boolean;
   readonly workgroup: number;
   /** Items a thread. */
   readonly items: number;
 }
 
-function source({ formula, fields, vector, perLength, twoPasses, workgroup, items }: Shape): string {
+function source({ formula, fields, vector, perLength, workgroup, items }: Shape): string {
   const { rowSums, rowLoss } = formula;
   const weighted = fields.includes("weight");
-  // What the first pass reads. It stays in registers, if there is room, for the second one to use.
-  const early: readonly Field[] = fields.filter(
-    (field) =>
-      field === "mask" || rowSums?.reads.includes(field) || (field === "weight" && rowSums?.sums.includes("logWeight")),
-  );
+  const inputs = fields.filter((field) => field !== "mask");
+  const read = (field: Field): string => `select(T(0.0), ${field}s[start + at], inside)`;
+  const readMask = `let on = ${read("mask")} > T(0.0);`;
+  const readInputs = inputs.map((field) => `let ${field} = select(T(0.0), ${read(field)}, on);`).join(" ");
+  const logWeight = weighted ? "select(T(0.0), log(weight + T(1e-10)), on)" : "T(0.0)";
+  const early = rowSums
+    ? `${readMask} ${readInputs} ${rowSums.sums.includes("logWeight") ? `let logWeight = ${logWeight};` : ""} ${rowSums.prelude}`
+    : readMask;
+  // What the first pass leaves to the second: in registers if there is room, else it is made again.
+  const carries: Readonly<Record<string, string>> = rowSums
+    ? { ...rowSums.carries, ...(weighted && !rowLoss && { weight: "weight" }) }
+    : { live: "flag(on)" };
+  const twoPasses = rowSums !== undefined || perLength;
   const keep = twoPasses && items <= MOST_KEPT;
   const turns = Array.from({ length: items }, (_, turn) => turn);
-  const raw = (field: Field, turn: number | string): string =>
-    keep && early.includes(field) ? `kept_${field}_${turn}` : `select(T(0.0), ${field}s[start + at], inside)`;
-  const unmasked = (field: Field, turn: number | string): string =>
-    `let ${field} = select(T(0.0), ${raw(field, turn)}, on);`;
-  const names = (wanted: readonly Field[]): readonly Field[] => wanted.filter((field) => field !== "mask");
-  /** A turn over the row's items, spelled out where they are in registers. */
-  const overRow = (body: (turn: number | string) => string): string =>
+  const each = (of: (name: string, value: string) => string): string =>
+    Object.entries(carries)
+      .map(([name, value]) => of(name, value))
+      .join(" ");
+  /** A turn over the row's items, spelled out where something stays in registers. */
+  const overRow = (body: (turn: number) => string): string =>
     keep
       ? turns
           .map((turn) => `{ let at = thread + ${turn}u * WORKGROUP; let inside = at < params.stride; ${body(turn)} }`)
           .join("\n")
-      : `for (var at = thread; at < params.stride; at += WORKGROUP) { let inside = true; ${body("")} }`;
-
-  const loads = keep
-    ? turns
-        .map((turn) => {
-          const at = `thread + ${turn}u * WORKGROUP`;
-          // Outside the row the mask is 0, and nothing else counts.
-          const one = (field: Field): string => `var kept_${field}_${turn} = T(0.0);`;
-          const read = (field: Field): string => `kept_${field}_${turn} = ${field}s[start + ${at}];`;
-          return `${early.map(one).join(" ")} if (${at} < params.stride) { ${early.map(read).join(" ")} }`;
-        })
-        .join("\n  ")
-    : "";
-  const logWeight = rowSums?.sums.includes("logWeight")
-    ? weighted
-      ? "let logWeight = select(T(0.0), log(weight + T(1e-10)), on);"
-      : "let logWeight = T(0.0);"
-    : "";
+      : `for (var at = thread; at < params.stride; at += WORKGROUP) { let inside = true; ${body(0)} }`;
+  const totals = (values: readonly (string | undefined)[]): string =>
+    values.map((value) => (value ? `total(${value})` : "0.0")).join(", ");
+  const metrics = rowSums && [rowSums.metrics.first, rowSums.metrics.second, rowSums.metrics.kl];
   const firstPass = twoPasses
     ? `
   var sums = vec4f();
-  ${loads}
+  ${keep ? turns.map((turn) => each((name) => `var ${name}_${turn}: T;`)).join(" ") : ""}
   ${overRow(
     (turn) => `
-    let on = ${raw("mask", turn)} > T(0.0);
-    ${
-      rowSums
-        ? names(early)
-            .map((field) => unmasked(field, turn))
-            .join(" ")
-        : ""
-    }
-    ${logWeight}
-    ${rowSums?.prelude ?? ""}
-    sums += vec4f(total(flag(on)), ${[0, 1, 2].map((i) => (rowSums?.sums[i] ? `total(${rowSums.sums[i]})` : "0.0")).join(", ")});`,
+    ${early}
+    sums += vec4f(total(flag(on)), ${totals([0, 1, 2].map((i) => rowSums?.sums[i]))});
+    ${metrics ? `results += vec4f(0.0, ${totals(metrics)});` : ""}
+    ${keep ? each((name, value) => `${name}_${turn} = ${value};`) : ""}`,
   )}
   let stats = reduced(sums, thread);`
     : "";
+  const carried = (turn: number): string =>
+    keep
+      ? each((name) => `let ${name} = ${name}_${turn};`)
+      : `${early} ${each((name, value) => `let ${name} = ${value};`)}`;
+  const late = (turn: number): string => {
+    if (rowSums) return carried(turn);
+    return keep ? `${carried(turn)} let on = live > T(0.0); ${readInputs}` : `${readMask} ${readInputs}`;
+  };
   const struct =
     "struct Params { rows: u32, firstRow: u32, stride: u32, divisor: f32, low: f32, high: f32, first: f32, second: f32 }";
   const bindings = [
@@ -206,22 +198,19 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   let row = ${LINEAR_WORKGROUP};
   if (row >= params.rows) { return; }
   let start = row * params.stride;
+  var results = vec4f();
   ${firstPass}
   let share = 1.0 / ${perLength ? "(params.divisor * max(stats.x, 1.0))" : "params.divisor"};
   ${rowLoss ? `let rowLoss = ${rowLoss};` : ""}
-  var results = vec4f();
   ${overRow(
     (turn) => `
-    let on = ${raw("mask", turn)} > T(0.0);
-    ${names(fields)
-      .map((field) => unmasked(field, turn))
-      .join(" ")}
+    ${late(turn)}
     var loss = T(0.0); var slope = T(0.0); var first = T(0.0); var second = T(0.0); var kl = T(0.0);
     {${formula.body} }
     ${weighted && !rowLoss ? "loss *= weight; slope *= weight;" : ""}
-    if (inside) { slopes[start + at] = select(T(0.0), slope * share, on); }
-    results += vec4f(total(select(T(0.0), loss, on)), total(select(T(0.0), first, on)),
-                     total(select(T(0.0), second, on)), total(select(T(0.0), kl, on)));`,
+    // Behind the mask all is 0; a slope of −0 becomes 0.
+    if (inside) { slopes[start + at] = select(slope * share, T(0.0), slope == T(0.0)); }
+    results += vec4f(${totals(["loss", "first", "second", "kl"])});`,
   )}
   results = reduced(results, thread);
   if (thread == 0u) {

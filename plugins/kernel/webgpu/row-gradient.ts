@@ -17,7 +17,7 @@ export const COEFFICIENTS = 8;
 export const coefficientSource = (workgroup: number): string => `
 struct Params { rows: u32, scale: f32 }
 @group(0) @binding(0) var<storage, read> entropy: array<f32>;
-@group(0) @binding(1) var<storage, read> logSumExp: array<f32>;
+@group(0) @binding(1) var<storage, read> normaliser: array<vec2f>;
 @group(0) @binding(2) var<storage, read> sumPiSquared: array<f32>;
 @group(0) @binding(3) var<storage, read> dLogProb: array<f32>;
 @group(0) @binding(4) var<storage, read> dEntropy: array<f32>;
@@ -40,8 +40,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   var k = c - a;
   if (b != 0.0) { k -= b * entropy[row]; }
   if (d != 0.0) { k -= d * sumPiSquared[row]; }
-  coefficients[2u * row] = vec4f(logSumExp[row], k, a, b);
-  coefficients[2u * row + 1u] = vec4f(d, used, 0.0, 0.0);
+  coefficients[2u * row] = vec4f(normaliser[row].x, k, a, b);
+  coefficients[2u * row + 1u] = vec4f(d, used, normaliser[row].y, 0.0);
 }`;
 
 /**
@@ -66,10 +66,11 @@ ${inPlace ? "" : `@group(0) @binding(3) var<storage, read_write> gradients: arra
 const SMALLEST = -100.0;
 const WORKGROUP = ${workgroup}u;
 
-fn slope(z: ${layout.part}, row: vec4f, d: f32) -> ${layout.part} {
-  let u = max(z * params.scale - row.x, ${layout.part}(SMALLEST));
+// The maximum is taken off before the log of the mass: their sum would round where logits are large.
+fn slope(z: ${layout.part}, row: vec4f, more: vec4f) -> ${layout.part} {
+  let u = max((z * params.scale - row.x) - more.z, ${layout.part}(SMALLEST));
   let p = exp(u);
-  return p * (row.y - row.w * u + d * p);
+  return p * (row.y - row.w * u + more.x * p);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -95,7 +96,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
     let at = first + k * WORKGROUP;
     if (at >= params.stride) { break; }
     let item = logits[start + at];
-    ${parts.map((k) => `var g${k} = slope(part${k}(item), coefficient, more.x);`).join("\n    ")}
+    ${parts.map((k) => `var g${k} = slope(part${k}(item), coefficient, more);`).join("\n    ")}
     if (target_column / ${layout.width}u == at) {
       let lane = target_column % ${layout.width}u;
       ${parts

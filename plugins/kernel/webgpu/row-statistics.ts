@@ -4,15 +4,19 @@ import { hasSpareLane, type LogitsLayout } from "./logits-layout.ts";
 /** Loads in flight a thread, so that memory is busy while exponentials are computed. */
 const UNROLL = 4;
 
+/** Running numbers a row: those of `Sums`, and the target's logit. */
+export const STATE = 6;
+
 /**
  * WGSL: chosen log-prob, entropy, log-sum-exp and Σπ² of rows of logits, one workgroup a row, each logit read once.
  *
- * Each thread folds its logits into (m, Σe, Σd·e, Σe²) with d = z − m and e = exp(d), rescaled when the maximum m rises (Milakov and
- * Gimelshein 2018). Sums of d rather than of z keep the entropy exact where logits are large. d is cut at −100, where e is 0 in float32, so
- * that logits of −∞ count as nothing.
+ * Each thread folds its logits into Σe, Σd·e and Σe² with d = z − m and e = exp(d), rescaled when the maximum m rises (Milakov and
+ * Gimelshein 2018). Sums of d rather than of z keep the entropy exact where logits are large; what equals the maximum is counted apart from
+ * the rest, so that the log of the mass keeps its digits where almost all of it is one token's. d is cut at −100, where e is 0 in float32,
+ * so that logits of −∞ count as nothing.
  *
- * Buffers: logits, targets, then `state` where the row comes in pieces, then the four outputs.
- * @param pieces the row comes in several dispatches; `state` carries the five running numbers of each.
+ * Buffers: logits, targets, then `state` where the row comes in pieces, then the four outputs and (m, log Σe).
+ * @param pieces the row comes in several dispatches; `state` carries the `STATE` running numbers of each.
  */
 export function rowStatisticsSource(layout: LogitsLayout, columns: number, workgroup: number, pieces: boolean): string {
   const spare = hasSpareLane(layout, columns);
@@ -31,6 +35,7 @@ export function rowStatisticsSource(layout: LogitsLayout, columns: number, workg
     ${names.map((name) => each((k) => `sums = include(sums, ${name}_${k});`, layout.parts)).join("\n")}`;
   const unrolled = Array.from({ length: UNROLL }, (_, k) => `x${k}`);
   const first = pieces ? 3 : 2;
+  const carried = ["top", "ones", "rest", "moment", "squares"];
   return `
 ${layout.functions}
 struct Params { rows: u32, firstRow: u32, stride: u32, columns: u32, scale: f32, firstColumn: i32, isFirst: u32, isLast: u32 }
@@ -41,30 +46,42 @@ ${pieces ? `@group(0) @binding(2) var<storage, read_write> state: array<f32>;` :
 @group(0) @binding(${first + 1}) var<storage, read_write> entropies: array<f32>;
 @group(0) @binding(${first + 2}) var<storage, read_write> logSumExps: array<f32>;
 @group(0) @binding(${first + 3}) var<storage, read_write> sumsPiSquared: array<f32>;
-@group(0) @binding(${first + 4}) var<uniform> params: Params;
+@group(0) @binding(${first + 4}) var<storage, read_write> normalisers: array<vec2f>;
+@group(0) @binding(${first + 5}) var<uniform> params: Params;
 
 const LOWEST = -1e30;
 const SMALLEST = -100.0;
 const WORKGROUP = ${workgroup}u;
-var<workgroup> shared_sums: array<vec4f, WORKGROUP>;
 
-// x: maximum, y: sum of e, z: sum of d e, w: sum of e squared
-fn moved(sums: vec4f, top: f32) -> vec4f {
-  let d = max(sums.x - top, SMALLEST);
+// ones: logits equal to top. Of the others, rest: sum of e, moment: sum of d e, squares: sum of e squared
+struct Sums { top: f32, ones: f32, rest: f32, moment: f32, squares: f32 }
+var<workgroup> shared_sums: array<Sums, WORKGROUP>;
+
+fn rise(s: Sums, peak: f32) -> Sums {
+  let top = max(s.top, peak);
+  let d = max(s.top - top, SMALLEST);
   let e = exp(d);
-  return vec4f(top, sums.y * e, (sums.z + d * sums.y) * e, sums.w * e * e);
+  let ones = select(0.0, s.ones, d == 0.0);
+  let falling = s.ones - ones;
+  let mass = s.rest + falling;
+  return Sums(top, ones, mass * e, (s.moment + d * mass) * e, (s.squares + falling) * e * e);
 }
-fn rise(sums: vec4f, top: f32) -> vec4f { return moved(sums, max(sums.x, top)); }
-fn include(sums: vec4f, z: ${layout.part}) -> vec4f {
-  let d = max(z - sums.x, ${layout.part}(SMALLEST));
-  let e = exp(d);
-  return sums + vec4f(0.0, total(e), total(d * e), total(e * e));
+fn include(s: Sums, z: ${layout.part}) -> Sums {
+  let d = max(z - s.top, ${layout.part}(SMALLEST));
+  let is_top = d == ${layout.part}();
+  let e = select(exp(d), ${layout.part}(), is_top);
+  let ones = select(${layout.part}(), ${layout.part}(1.0), is_top);
+  return Sums(s.top, s.ones + total(ones), s.rest + total(e), s.moment + total(d * e), s.squares + total(e * e));
 }
-fn join(a: vec4f, b: vec4f) -> vec4f {
-  let top = max(a.x, b.x);
-  let c = moved(a, top);
-  let d = moved(b, top);
-  return vec4f(top, c.yzw + d.yzw);
+fn join(a: Sums, b: Sums) -> Sums {
+  let c = rise(a, b.top);
+  let d = rise(b, a.top);
+  return Sums(c.top, c.ones + d.ones, c.rest + d.rest, c.moment + d.moment, c.squares + d.squares);
+}
+// log(1 + x): by its series where 1 + x would lose the digits of x
+fn log_of_one_and(x: f32) -> f32 {
+  let series = x * (1.0 - x * (0.5 - x * (1.0 / 3.0 - x * (0.25 - x * 0.2))));
+  return select(log(1.0 + x), series, x < 0.02);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -74,7 +91,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   if (row >= params.rows) { return; }
   let start = row * params.stride;
   let whole = params.stride - ${spare ? 1 : 0}u;
-  var sums = vec4f(LOWEST, 0.0, 0.0, 0.0);
+  var sums = Sums(LOWEST, 0.0, 0.0, 0.0, 0.0);
   var at = thread;
   for (; at + ${UNROLL - 1}u * WORKGROUP < whole; at += ${UNROLL}u * WORKGROUP) {
     ${unrolled.map((name, k) => load(name, `start + at + ${k}u * WORKGROUP`)).join("")}
@@ -104,20 +121,24 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
     pieces
       ? `
   if (params.isFirst == 0u) {
-    sums = join(sums, vec4f(state[5u * place], state[5u * place + 1u], state[5u * place + 2u], state[5u * place + 3u]));
-    chosen = max(chosen, state[5u * place + 4u]);
+    let before = ${STATE}u * place;
+    sums = join(sums, Sums(${carried.map((_, k) => `state[before + ${k}u]`).join(", ")}));
+    chosen = max(chosen, state[before + ${STATE - 1}u]);
   }
   if (params.isLast == 0u) {
-    for (var k = 0u; k < 4u; k += 1u) { state[5u * place + k] = sums[k]; }
-    state[5u * place + 4u] = chosen;
+    let after = ${STATE}u * place;
+    ${carried.map((name, k) => `state[after + ${k}u] = sums.${name};`).join("\n    ")}
+    state[after + ${STATE - 1}u] = chosen;
     return;
   }`
       : ""
   }
-  let logMass = log(sums.y);
-  logProbs[place] = (chosen - sums.x) - logMass;
-  entropies[place] = logMass - sums.z / sums.y;
-  logSumExps[place] = sums.x + logMass;
-  sumsPiSquared[place] = sums.w / (sums.y * sums.y);
+  let mass = sums.ones + sums.rest;
+  let logMass = log(sums.ones) + log_of_one_and(sums.rest / sums.ones);
+  logProbs[place] = (chosen - sums.top) - logMass;
+  entropies[place] = logMass - sums.moment / mass;
+  logSumExps[place] = sums.top + logMass;
+  sumsPiSquared[place] = (sums.ones + sums.squares) / (mass * mass);
+  normalisers[place] = vec2f(sums.top, logMass);
 }`;
 }
