@@ -84,6 +84,17 @@ describe("readParquet", () => {
     expect(Object.getPrototypeOf(read!.info)).toBe(Object.prototype);
   });
 
+  it("reads a page that holds nothing, compressed by LZ4 as Arrow does", async () => {
+    // Of pyarrow 25: { a: ["x", null], b: [null, null] }.
+    const written =
+      "UEFSMRUEFQoVDEwVAhUAEgAAUAEAAAB4FQAVEhUULBUEFRAVBhUGHAAAAJACAAAAAwEBAgAVBBUAFQJMFQAVABIAAAAVABUOFRAsFQQVEBUGFQYcAAAAcAIAAAAEAAAVBBk8NQAYBnNjaGVtYRUEABUMJQIYAWElAEwcAAAAFQwlAhgBYiUATBwAAAAWBBkcGSwmABwVDBk1AAYQGRgBYRUOFgQWXhZiJjAmCCksFQQVABUCABUAFRAVAgA8FgIZBhkmAgIAAAAmABwVDBk1AAYQGRgBYhUOFgQWUBZUJogBJmopLBUEFQAVAgAVABUQFQIAPBYAGQYZJgQAAAAAFq4BFgQmCBa2AQAoIHBhcnF1ZXQtY3BwLWFycm93IHZlcnNpb24gMjUuMC4xGSwcAAAcAAAA1gAAAFBBUjE=";
+    writeFileSync(file, Buffer.from(written, "base64"));
+    expect(await readParquet(file)).toEqual([
+      { a: "x", b: null },
+      { a: null, b: null },
+    ]);
+  });
+
   it("leaves maps to the package", async () => {
     const bytes = parquetWriteBuffer({
       columnData: [{ name: "counts", data: [{ a: 1n, b: 2n ** 60n }, {}, null] }],

@@ -55,7 +55,7 @@ export function readLeafColumn(chunk: ArrayBuffer, column: ColumnMetaData, path:
     const bytes = new Uint8Array(chunk, reader.offset, header.compressed_page_size);
     reader.offset += header.compressed_page_size;
     if (header.dictionary_page_header !== undefined) {
-      const page = decompressPage(bytes, header.uncompressed_page_size, column.codec, compressors);
+      const page = plainBytes(bytes, header.uncompressed_page_size, decoder);
       dictionary = decode(page, header.dictionary_page_header.num_values, "PLAIN", decoder, undefined);
       continue;
     }
@@ -86,11 +86,16 @@ interface Page {
   values(): Uint8Array;
 }
 
+/** Decompresses; what holds nothing is left alone, since some codecs accept no empty page. */
+function plainBytes(bytes: Uint8Array, size: number, { codec }: Decoder): Uint8Array {
+  return size === 0 ? new Uint8Array(0) : decompressPage(bytes, size, codec, compressors);
+}
+
 /** The two layouts of a data page differ in where the levels' lengths are and in what is compressed. */
-function openPage(bytes: Uint8Array, header: PageHeader, { codec }: Decoder): Page {
+function openPage(bytes: Uint8Array, header: PageHeader, decoder: Decoder): Page {
   const { data_page_header: v1, data_page_header_v2: v2, uncompressed_page_size: size } = header;
   if (v1) {
-    const page = decompressPage(bytes, size, codec, compressors);
+    const page = plainBytes(bytes, size, decoder);
     const reader = { view: viewOf(page), offset: 0 };
     return {
       entries: v1.num_values,
@@ -115,9 +120,7 @@ function openPage(bytes: Uint8Array, header: PageHeader, { codec }: Decoder): Pa
     },
     values() {
       const rest = bytes.subarray(first + second);
-      const plainSize = size - first - second;
-      // A page without values may have no bytes, which no codec accepts.
-      return v2.is_compressed === false || plainSize === 0 ? rest : decompressPage(rest, plainSize, codec, compressors);
+      return v2.is_compressed === false ? rest : plainBytes(rest, size - first - second, decoder);
     },
   };
 }
