@@ -21,6 +21,7 @@ import { RunConsole } from "./run-console.ts";
 import type { TrainerOptions } from "./run-options.ts";
 import { RunRecord } from "./run-record.ts";
 import { openPpoSite } from "./run-site.ts";
+import { tellNoValidation } from "./tell-no-validation.ts";
 import { startPpoGroups, type PpoGroups } from "./worker-groups.ts";
 
 /** Takes what plugins report, for the step under way. */
@@ -83,6 +84,7 @@ async function prepare(given: PpoConfig, options: TrainerOptions, ended: AbortCo
   const { loss_mode } = given.actor_rollout_ref.actor.policy_loss;
   if (config !== given && loss_mode !== "vanilla" && loss_mode !== BYPASS_LOSS)
     console.logger.warn(`algorithm.rollout_correction.bypass_mode has its own losses: "${loss_mode}" is not used.`);
+  tellNoValidation(config, console.logger);
   const site = await openPpoSite(config, { directory, log: console.logger, metrics, signal: ended.signal });
   const { container, tokenizer, rng, agents } = site;
   const tools = await agents.promptTools(data.tool_config_path);

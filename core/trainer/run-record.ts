@@ -9,6 +9,7 @@ import {
   type WriteModel,
 } from "./checkpoint/index.ts";
 import type { FitEnd } from "./fit-loop.ts";
+import { closingWords } from "./closing-words.ts";
 import { configChanges } from "./config-changes.ts";
 import { readReportData, summarise, writeReport, writeRunFacts, type RunFacts } from "./report/index.ts";
 import { JsonLinesFile } from "./rollout-log/json-lines.ts";
@@ -61,6 +62,7 @@ export class RunRecord {
   private metrics: Metrics = {};
   private validation: Metrics = {};
   private checkpoint: string | undefined;
+  private start = 0;
   private logged = false;
   private directory: RunDirectory | undefined;
 
@@ -105,6 +107,7 @@ export class RunRecord {
   private tellResume({ step, path, parts }: Checkpoint): void {
     const { logger } = this.options.console;
     this.checkpoint = path;
+    this.start = step;
     logger.info(`Resuming after step ${step} from ${path}.`);
     const changes = parts.config === undefined ? [] : configChanges(parts.config, this.options.config);
     if (changes.length === 0) return;
@@ -142,7 +145,7 @@ export class RunRecord {
   async close(end: FitEnd, total: number, writeModel: WriteModel): Promise<FitResult> {
     const { trainer } = this;
     const { console } = this.options;
-    const model = end.step === total ? join(trainer.default_local_dir, MODEL_FOLDER) : undefined;
+    const model = end.step >= total ? join(trainer.default_local_dir, MODEL_FOLDER) : undefined;
     if (model) await this.checkpoints.saveModel(writeModel);
     const { metrics, validation, checkpoint } = this;
     await this.trackers.close();
@@ -158,7 +161,7 @@ export class RunRecord {
       report,
       model,
     };
-    for (const line of [...summary, ...closingWords(result)]) console.note(line);
+    for (const line of [...summary, ...closingWords(result, this.start)]) console.note(line);
     await this.directory?.close();
     return result;
   }
@@ -182,13 +185,4 @@ export class RunRecord {
     this.options.console.end();
     await this.directory?.close();
   }
-}
-
-function closingWords({ step, total, interrupted, checkpoint, model, report }: FitResult): string[] {
-  const lines = report ? [`Report: ${report}`] : [];
-  if (!interrupted) return [`Done: ${step} of ${total} steps.`, ...(model ? [`Model: ${model}`] : []), ...lines];
-  const resume = checkpoint
-    ? `The last checkpoint is ${checkpoint}; run the same command again to go on from there.`
-    : "No checkpoint was written (trainer.save_freq), so the same command starts from the beginning.";
-  return [`Stopped after step ${step} of ${total}. ${resume}`, ...lines];
 }

@@ -14,6 +14,7 @@ import type { TrainerOptions } from "./run-options.ts";
 import { freezeFor, RunRecord, type FitResult } from "./run-record.ts";
 import { openSftSite } from "./run-site.ts";
 import { trainedTokens } from "./sft-loss.ts";
+import { tellNoValidation } from "./tell-no-validation.ts";
 import { startSftGroup } from "./worker-groups.ts";
 import type { SftWorker } from "./workers/sft-worker.ts";
 
@@ -45,6 +46,7 @@ export class SftTrainer {
     const { data, trainer } = config;
     const directory = options.directory ?? process.cwd();
     const ended = new AbortController();
+    tellNoValidation(config, console.logger);
     console.logger.info((await activateBackend(config.tensor_backend, backendWish(config))).note);
     const site = await openSftSite(config, {
       directory,

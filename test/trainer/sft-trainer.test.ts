@@ -52,6 +52,16 @@ describe("an SFT run", () => {
     expect(stream.text()).not.toContain("random weights");
   });
 
+  it("warns once when it is to validate and has nothing to validate on", async () => {
+    const told = (terminal: string) => terminal.match(/.*nothing is validated.*/g);
+    const { terminal } = await fineTune(runFolder(), ["trainer.total_training_steps=2", "trainer.test_freq=1"]);
+    expect(told(terminal)).toEqual([
+      expect.stringContaining("trainer.test_freq is 1, but data.val_files names no file: nothing is validated."),
+    ]);
+    const quiet = await fineTune(runFolder(), ["trainer.total_training_steps=1"]);
+    expect(told(quiet.terminal)).toBeNull();
+  });
+
   it("follows the cosine down to its floor after the warm-up", async () => {
     const { result } = await fineTune(runFolder(), [
       "trainer.total_training_steps=6",

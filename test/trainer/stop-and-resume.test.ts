@@ -85,8 +85,9 @@ describe("a run that is stopped in a validation", () => {
   });
 
   it("before the first step gives it up", async () => {
-    const { result } = await train(folderOf(), ["trainer.val_before_train=true"], { hook: stopInValidation });
+    const { result, terminal } = await train(folderOf(), ["trainer.val_before_train=true"], { hook: stopInValidation });
     expect(result).toMatchObject({ step: 0, interrupted: true, validation: {} });
+    expect(terminal).toContain("Stopped before the first step; the same command starts from the beginning.");
   });
 
   it("and fails there all the same, says so", async () => {
@@ -98,6 +99,18 @@ describe("a run that is stopped in a validation", () => {
     await expect(train(folderOf(), SAVING, { hook: hook })).rejects.toMatchObject({
       code: "VERL_REWARD_UNSCORED",
     });
+  });
+});
+
+describe("a run that resumes with no step left", () => {
+  it.each([2, 1])("says so, and leaves the model all the same: %i of 2 steps wanted", async (total) => {
+    const folder = folderOf();
+    await train(folder, ["trainer.total_training_steps=2", "trainer.save_freq=1"]);
+    const { result, terminal } = await train(folder, [`trainer.total_training_steps=${total}`]);
+    const steps = total === 1 ? "1 step" : "2 steps";
+    expect(terminal).toContain(`Nothing was left to do: the checkpoint is of step 2, and the run has ${steps}.`);
+    expect(terminal).not.toContain("Done:");
+    expect(result).toMatchObject({ step: 2, interrupted: false, model: expect.any(String) });
   });
 });
 

@@ -1,0 +1,28 @@
+import type { FitResult } from "./run-record.ts";
+
+/** How a run ended, in lines for the terminal. @param start steps done before it began. */
+export function closingWords(result: FitResult, start: number): string[] {
+  const { model, report } = result;
+  return [
+    ending(result, start),
+    ...(model && !result.interrupted ? [`Model: ${model}`] : []),
+    ...(report ? [`Report: ${report}`] : []),
+  ];
+}
+
+function ending({ step, total, interrupted, checkpoint, validation }: FitResult, start: number): string {
+  if (!interrupted) {
+    if (step === start && Object.keys(validation).length > 0)
+      return `Validated the model of step ${step}; trainer.val_only trains none.`;
+    return start < total
+      ? `Done: ${step} of ${steps(total)}.`
+      : `Nothing was left to do: the checkpoint is of step ${start}, and the run has ${steps(total)}.`;
+  }
+  const stopped = step === 0 ? "Stopped before the first step" : `Stopped after step ${step} of ${total}`;
+  if (checkpoint)
+    return `${stopped}. The last checkpoint is ${checkpoint}; run the same command again to go on from there.`;
+  const unsaved = step === 0 ? ";" : ". No checkpoint was written (trainer.save_freq), so";
+  return `${stopped}${unsaved} the same command starts from the beginning.`;
+}
+
+const steps = (count: number): string => (count === 1 ? "1 step" : `${count} steps`);
