@@ -16,7 +16,7 @@ export interface CliContext {
   readonly signal: AbortSignal;
   /**
    * Runs a long work, which goes on when nobody reads stdout any more. What ends the process meanwhile, an error that nobody
-   * caught or `process.exit` in the user's code, ends it with an exit code of 1 or more and in words.
+   * caught or `process.exit` in the user's code, ends it with the exit code 1 and in words.
    * @param lastWords says what is left, should the process end.
    */
   run<T>(work: () => Promise<T>, lastWords: () => string): Promise<T>;
@@ -39,7 +39,7 @@ export interface CliContext {
  *     };
  */
 export interface CliCommand {
-  /** Adds arguments, options, subcommands of its own and the action. Errors are thrown; the exit code follows from their blame. */
+  /** Adds arguments, options, subcommands of its own and the action. Errors are thrown; the exit code follows from their code. */
   configure(self: Command, ctx: CliContext): void;
   /** Rewrites the words after the command's name before they are read, and may tell of it. */
   rewrite?(words: readonly string[], ctx: CliContext): readonly string[];

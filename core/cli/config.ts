@@ -48,7 +48,7 @@ async function validate(args: readonly string[], options: Options, ctx: CliConte
     if (options.json) tell({ valid: true, problems: [], notes });
     else ctx.print(`The config is valid.${remarks}`);
   } catch (error) {
-    // Told on stderr too, with the exit code of its blame.
+    // Told on stderr too, with its exit code.
     if (options.json && isVerlError(error))
       tell({ valid: false, problems: error.details?.["problems"] ?? [error], notes: [] });
     throw error;

@@ -5,14 +5,17 @@ import { isAbort } from "../errors/is-abort.ts";
 import { INTERRUPTED, type CliContext } from "./command.ts";
 import { COMMANDS, type CommandRow } from "./commands.ts";
 
+const EXIT_CODES =
+  "Exit codes: 0 done; 1 the work failed (training, a reward, a corrupt checkpoint, a full disk); 2 wrong usage, config, plugin or data,\nand nothing was begun; 130 interrupted.";
+
 /**
- * Runs one command line, without the leading `node verl`, and returns the exit code: 0 done, 1 failed, 2 wrong usage or config, 130
- * given up because it was asked to stop. A command that returns has done its work, asked to stop or not.
+ * Runs one command line, without the leading `node verl`, and returns the exit code, by {@link EXIT_CODES}: 130 when it gave up because it
+ * was asked to stop. A command that returns has done its work, asked to stop or not.
  */
 export async function runCli(argv: readonly string[], ctx: CliContext, commands = COMMANDS): Promise<number> {
   try {
     const { program, words } = await buildProgram(argv, ctx, commands);
-    if (argv.length === 0) ctx.print(program.helpInformation().trimEnd());
+    if (argv.length === 0) program.outputHelp();
     else await program.parseAsync(words, { from: "user" });
     return 0;
   } catch (error) {
@@ -34,6 +37,7 @@ async function buildProgram(
     .configureOutput({ writeOut: (text) => ctx.print(text.trimEnd()), writeErr: (text) => ctx.status(text) })
     .configureHelp({ sortSubcommands: true })
     .showHelpAfterError("Run `verl --help` or `verl <command> --help` for what there is.")
+    .addHelpText("afterAll", `\n${EXIT_CODES}`)
     .exitOverride();
   const at = argv.findIndex((argument) => !argument.startsWith("-") && argument !== "help");
   let words = argv;

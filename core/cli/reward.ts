@@ -56,7 +56,7 @@ export const command: CliCommand = {
 The reward comes from the config, as for \`verl train\`. A row has the answer as \`output\`, \`response\` or \`solution_str\`, the ground truth as
 \`gts\`, \`ground_truth\` or \`reward_model.ground_truth\`, and \`data_source\` and \`extra_info\` where the score function reads them.
 Lengths are in tokens where the config names the model and the rows have \`response_ids\`, else in characters.
-The exit code is 2 when a larger share than reward_model.max_unscored_fraction has no score.
+The exit code is 1 when a larger share than reward_model.max_unscored_fraction has no score.
 
 Examples:
   verl reward run --data runs/grpo/rollouts.jsonl -c run.yaml

@@ -43,7 +43,7 @@ export class RunGuard {
 
   readonly #exit = (code: unknown): void => {
     this.#tell(`The run ended before its last step: code in this process called process.exit(${String(code)}).`);
-    if (code === 0) process.exitCode = 1;
+    process.exitCode = 1;
   };
 
   readonly #listeners: readonly (readonly [string, (detail: unknown) => void])[] = [

@@ -1,8 +1,14 @@
-/** Whose fault an error is; it decides the exit code of the command line (user 2, plugin and host 1). */
+/** Whose fault an error is; it decides what a terminal shows of its stack. */
 export type Blame = "user" | "plugin" | "host";
 
-interface CodeEntry {
+/** A row of the table. */
+export interface CodeEntry {
   readonly blame: Blame;
+  /**
+   * `start`: what a command was given (line, config, plugins, data, model) is wrong, and nothing was begun; it exits with 2. `run`: the
+   * work itself failed; it exits with 1. Default: `start` where the user is to blame, `run` where a plugin or the host is.
+   */
+  readonly found?: "start" | "run";
   /** When it is raised, in one sentence; the docs page of error codes is generated from this. */
   readonly when: string;
 }
@@ -24,6 +30,7 @@ export const ERROR_CODES = {
   },
   VERL_AGENT_TEMPLATE_DRIFT: {
     blame: "user",
+    found: "run",
     when: "A chat template rewrites earlier turns of a conversation when one is added, and the run is told to fail then.",
   },
   VERL_AGENT_TOOL: {
@@ -48,6 +55,7 @@ export const ERROR_CODES = {
   },
   VERL_ALGORITHM_GROUP: {
     blame: "user",
+    found: "run",
     when: "An estimator needs several answers a prompt, and a prompt has one.",
   },
   VERL_ALGORITHM_LOG_PROB: {
@@ -73,6 +81,7 @@ export const ERROR_CODES = {
   },
   VERL_BATCH_BALANCE: {
     blame: "user",
+    found: "run",
     when: "Rows cannot be spread as asked: fewer rows than parts, or one row longer than the token limit.",
   },
   VERL_BATCH_CONFLICT: { blame: "plugin", when: "Two batches hold different values under one key." },
@@ -89,10 +98,12 @@ export const ERROR_CODES = {
   VERL_BATCH_SPLIT: { blame: "plugin", when: "A batch cannot be cut, folded or repeated by the number given." },
   VERL_CHECKPOINT_CORRUPT: {
     blame: "user",
-    when: "A file of a checkpoint is missing or differs from the hash in the checkpoint's manifest.",
+    found: "run",
+    when: "A file of a checkpoint is missing or differs from the hash in its manifest, or the manifest itself is damaged.",
   },
   VERL_CHECKPOINT_FORMAT: {
     blame: "user",
+    found: "run",
     when: "A checkpoint was written by a newer version of the package, in a format that this one cannot read.",
   },
   VERL_CHECKPOINT_MISSING: {
@@ -105,6 +116,7 @@ export const ERROR_CODES = {
   },
   VERL_CHECKPOINT_WRITE: {
     blame: "user",
+    found: "run",
     when: "A checkpoint could not be written: a full disk, a size limit, a missing permission.",
   },
   VERL_CLI_FILE: { blame: "user", when: "A file named on the command line cannot be read, or holds something else." },
@@ -174,10 +186,7 @@ export const ERROR_CODES = {
     blame: "user",
     when: "A saved position of the data loader does not fit the dataset that should resume from it.",
   },
-  VERL_DATA_MAPPING: {
-    blame: "user",
-    when: "A mapping of `verl data convert` cannot be read, or does not fit a row.",
-  },
+  VERL_DATA_MAPPING: { blame: "user", when: "A mapping of `verl data convert` cannot be read, or does not fit a row." },
   VERL_DATA_PROBLEMS: { blame: "user", when: "`verl data check` found errors in the data; the report lists them." },
   VERL_DATA_PROMPT_EMPTY: {
     blame: "user",
@@ -221,16 +230,19 @@ export const ERROR_CODES = {
   },
   VERL_ENTRY_META_INVALID: {
     blame: "plugin",
+    found: "start",
     when: "An entry lacks its description, or a function or method of its kind, or misspells a field.",
   },
   VERL_ENTRY_SCHEMA_INVALID: {
     blame: "plugin",
+    found: "start",
     when: "An entry's options schema does not compile as JSON Schema draft-07 or breaks the rules for it.",
   },
   VERL_FIELD_MISSING: { blame: "user", when: "A chosen entry requires a batch field that the run will not have." },
-  VERL_INJECT_FAILED: { blame: "plugin", when: "The constructor of an extension class threw." },
+  VERL_INJECT_FAILED: { blame: "plugin", found: "start", when: "The constructor of an extension class threw." },
   VERL_INJECT_UNRESOLVED: {
     blame: "plugin",
+    found: "start",
     when: "A constructor parameter of an extension class has no `@inject`, or asks for a value that the run does not have.",
   },
   VERL_INTERNAL: { blame: "host", when: "An invariant of the host broke; please report it." },
@@ -251,28 +263,37 @@ export const ERROR_CODES = {
   VERL_PLUGIN_API_MISMATCH: { blame: "user", when: "A plugin was written for another version of this package." },
   VERL_PLUGIN_EXPORT: {
     blame: "plugin",
+    found: "start",
     when: "A loaded module neither exports a plugin by default nor registers anything.",
   },
-  VERL_PLUGIN_IMPORT: { blame: "plugin", when: "The module of a plugin threw while it was imported." },
+  VERL_PLUGIN_IMPORT: { blame: "plugin", found: "start", when: "The module of a plugin threw while it was imported." },
   VERL_PLUGIN_META: {
     blame: "plugin",
+    found: "start",
     when: "A plugin's definition lacks a field, holds one of a wrong type, or has one that does not exist.",
   },
   VERL_PLUGIN_NOT_FOUND: { blame: "user", when: "A package or file listed under `plugins:` does not exist." },
   VERL_PLUGIN_OWN_COPY: {
     blame: "plugin",
+    found: "start",
     when: "A plugin would load another copy of tfjs or tsyringe than this package does.",
   },
   VERL_RAY_CLUSTER: {
     blame: "user",
+    found: "run",
     when: "A Ray cluster is not named rightly, cannot be reached, or does not run what it is given; or it was lost.",
   },
   VERL_REGISTRY_FROZEN: { blame: "plugin", when: "An entry was registered while a run was under way." },
   VERL_REGISTRY_KEY_INVALID: {
     blame: "plugin",
+    found: "start",
     when: "An entry was registered under a name that is not a well-formed key.",
   },
-  VERL_REGISTRY_KEY_TAKEN: { blame: "plugin", when: "Two different entries were registered under one key." },
+  VERL_REGISTRY_KEY_TAKEN: {
+    blame: "plugin",
+    found: "start",
+    when: "Two different entries were registered under one key.",
+  },
   VERL_REGISTRY_KEY_UNKNOWN: {
     blame: "user",
     when: "A config value or argument names an entry that nothing has registered.",
@@ -300,11 +321,17 @@ export const ERROR_CODES = {
   },
   VERL_REWARD_UNSCORED: {
     blame: "user",
+    found: "run",
     when: "A larger share of a batch than `reward_model.max_unscored_fraction` has no score.",
   },
-  VERL_RNG_STATE: { blame: "user", when: "A saved state of a random stream is not four 32-bit integers." },
+  VERL_RNG_STATE: {
+    blame: "user",
+    found: "run",
+    when: "A saved state of a random stream is not four 32-bit integers.",
+  },
   VERL_ROLLOUT_REQUEST: {
     blame: "user",
+    found: "run",
     when: "A generation request has an empty or too long prompt, an unknown token or sampling parameters out of range.",
   },
   VERL_SAFETENSORS_FORMAT: {
@@ -317,6 +344,7 @@ export const ERROR_CODES = {
   },
   VERL_TENSOR_DEVICE_LOST: {
     blame: "user",
+    found: "run",
     when: "A GPU was lost or reported an error, such as too little memory; tensors on it have no values any more.",
   },
   VERL_TENSOR_DTYPE: { blame: "plugin", when: "A tensor has a dtype that the tensor backend cannot hold." },
@@ -348,6 +376,7 @@ export const ERROR_CODES = {
   VERL_TRAIN_DIRECTORY_BUSY: { blame: "user", when: "Another run is under way in the run's directory." },
   VERL_TRAIN_GROUPS_EXHAUSTED: {
     blame: "user",
+    found: "run",
     when: "Dynamic sampling (`algorithm.filter_groups`) found too few groups with differing answers in as many batches as it may take.",
   },
   VERL_TRAIN_NEEDS_GROUPS: {

@@ -1,16 +1,22 @@
 import { inspect } from "node:util";
-import { ERROR_CODES, type Blame } from "./codes.ts";
+import { ERROR_CODES, type Blame, type CodeEntry } from "./codes.ts";
 import { printable } from "./printable.ts";
 import { isVerlError, type ErrorLocation, type VerlError } from "./verl-error.ts";
 
-/** Whose fault an error is. What no code names is ours. */
-export function blameOf(error: unknown): Blame {
-  const table: Readonly<Record<string, { blame: Blame }>> = ERROR_CODES;
-  return isVerlError(error) ? (table[error.code]?.blame ?? "host") : "host";
+/** What the table says of an error. Another copy of this package may have codes that this one lacks. */
+function entryOf(error: unknown): CodeEntry | undefined {
+  const table: Readonly<Record<string, CodeEntry>> = ERROR_CODES;
+  return isVerlError(error) ? table[error.code] : undefined;
 }
 
-/** Exit code of a command that ends with `error`: 2 for usage and configuration, 1 for all else. */
-export const exitCodeOf = (error: unknown): 1 | 2 => (blameOf(error) === "user" ? 2 : 1);
+/** Whose fault an error is. What no code names is ours. */
+export const blameOf = (error: unknown): Blame => entryOf(error)?.blame ?? "host";
+
+/** Exit code of a command that ends with `error`: 2 where what it was given is wrong and nothing was begun, 1 where its work failed. */
+export function exitCodeOf(error: unknown): 1 | 2 {
+  const { blame, found = blame === "user" ? "start" : "run" } = entryOf(error) ?? { blame: "host" };
+  return found === "start" ? 2 : 1;
+}
 
 /** `run.yaml:12:18`, `algorithm.gama=1`, else `verl-plugin-x@1.0.0`; empty when nothing is known. The path stands for itself. */
 export function formatLocation({ file, line, column, override, plugin }: ErrorLocation = {}): string {

@@ -8,8 +8,8 @@ const FAULT = {
   host: "verl",
 };
 
-/** The page for a table of codes, sorted by area. */
-export function errorsPage(codes) {
+/** The page for a table of codes, sorted by area. @param exitCode of a command that ends with a code. */
+export function errorsPage(codes, exitCode) {
   const areas = new Map();
   for (const entry of Object.entries(codes)) {
     const area = entry[0].split("_")[1];
@@ -17,11 +17,11 @@ export function errorsPage(codes) {
   }
   const sections = [...areas].map(([area, entries]) => {
     const rows = entries.map(
-      ([code, { blame, when }]) => `| \`${code}\` | ${FAULT[blame]} | ${when.replaceAll("|", "\\|")} |`,
+      ([code, { blame, when }]) =>
+        `| \`${code}\` | ${exitCode(code)} | ${FAULT[blame]} | ${when.replaceAll("|", "\\|")} |`,
     );
-    return [`## ${area.toLowerCase()}`, "", "| code | at fault | raised when |", "| --- | --- | --- |", ...rows].join(
-      "\n",
-    );
+    const head = ["| code | exit | at fault | raised when |", "| --- | --- | --- | --- |"];
+    return [`## ${area.toLowerCase()}`, "", ...head, ...rows].join("\n");
   });
   return `${HEAD}\n${sections.join("\n\n")}\n`;
 }
@@ -31,8 +31,9 @@ const HEAD = `# Error codes
 <!-- Generated from codes.ts by scripts/docs/errors.mjs. Do not edit. -->
 
 Every error of the project is a \`VerlError\`: a permanent \`code\`, a \`message\` that says what is wrong with which value, a \`hint\` that says
-what to do, a \`location\` (file, line and column, the override's text, or the plugin), a \`cause\`, and \`details\` for machines. A command that
-ends with an error exits with 2 where config or usage is at fault, and with 1 otherwise.
+what to do, a \`location\` (file, line and column, the override's text, or the plugin), a \`cause\`, and \`details\` for machines. A command exits
+with 2 where what it was given (its line, the config, plugins, data, the model) is wrong and nothing was begun; with 1 where its work
+failed: training, a reward, a corrupt checkpoint, a full disk; with 130 after Ctrl-C; with 0 when all is done.
 
 To add a code: one line in \`codes.ts\`, in its place by the alphabet, a raise, a test, and \`node scripts/docs/errors.mjs\`.
 `;
@@ -40,6 +41,7 @@ To add a code: one line in \`codes.ts\`, in its place by the alphabet, a raise, 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { register } = await import("tsx/esm/api");
   register();
-  const { ERROR_CODES } = await import("../../core/errors/codes.ts");
-  await writeFile(new URL("../../core/errors/README.md", import.meta.url), errorsPage(ERROR_CODES));
+  const { ERROR_CODES, exitCodeOf, VerlError } = await import("../../core/errors/index.ts");
+  const page = errorsPage(ERROR_CODES, (code) => exitCodeOf(new VerlError(code, "")));
+  await writeFile(new URL("../../core/errors/README.md", import.meta.url), page);
 }

@@ -50,6 +50,14 @@ it("shows the help of one command, either way it is asked for", async () => {
   }
 });
 
+it("documents its exit codes in every help", async () => {
+  for (const argv of [[], ["--help"], ["work", "--help"]]) {
+    const { stdout } = await cli(argv, { commands: doing(() => undefined) });
+    for (const words of ["Exit codes: 0 done;", "1 the work failed", "2 wrong usage", "130 interrupted"])
+      expect(stdout).toContain(words);
+  }
+});
+
 it("prints its version", async () => {
   expect(await cli(["--version"])).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: "" });
 });
@@ -82,7 +90,8 @@ describe("a failing command", () => {
 
   it.each([
     ["the user's mistake", new VerlError("VERL_KIND_UNKNOWN", "No such kind."), 2],
-    ["a plugin's fault", new VerlError("VERL_PLUGIN_IMPORT", "It threw."), 1],
+    ["a plugin that does not load", new VerlError("VERL_PLUGIN_IMPORT", "It threw."), 2],
+    ["a plugin's fault in a run", new VerlError("VERL_ENTRY_FAILED", "It threw."), 1],
     ["our own fault", new VerlError("VERL_INTERNAL", "It broke."), 1],
     ["any other error", new TypeError("x is not a function"), 1],
   ])("says what is wrong on stderr, and its exit code tells %s", async (_, error, expected) => {

@@ -57,7 +57,7 @@ describe("verl reward run", () => {
     const cwd = folder(lines(row("abc", "abc", 1), row("boom", "abc", 1)));
     const argv = ["reward", "run", "--data", "dump.jsonl", ...OVERRIDES, "--json"];
     const { code, stdout, stderr } = await cli(argv, { cwd });
-    expect(code).toBe(2);
+    expect(code).toBe(1);
     expect(stderr).toContain("VERL_REWARD_UNSCORED");
     const { unscored, scored } = JSON.parse(stdout) as { unscored: Record<string, object>; scored: number };
     expect(scored).toBe(1);

@@ -31,7 +31,7 @@ describe("a guarded work", () => {
     ],
     ["a rejection", 'void Promise.reject(new TypeError("stray")); await new Promise(() => {});', "stray", 1],
     ["process.exit(0)", "process.exit(0)", "process.exit(0)", 1],
-    ["process.exit(3)", "process.exit(3)", "process.exit(3)", 3],
+    ["process.exit(3)", "process.exit(3)", "process.exit(3)", 1],
     ["nothing left to wait for", "await new Promise(() => {});", "nothing is left to settle", 1],
   ])("ends in words by %s", (_, work, expected, code) => {
     const ended = guarded(work);

@@ -107,7 +107,7 @@ it.each(["ts", "mts", "mjs"])("loads a plugin from a folder where nothing is ins
 it("says what does not parse in a TypeScript plugin", () => {
   writeFileSync(join(project, "bad.ts"), "export const x: number = ;");
   const { status, stdout, stderr } = verl("list", "--plugin", "./bad.ts");
-  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
   expect(stderr).toContain("VERL_PLUGIN_IMPORT  --plugin ./bad.ts\n");
   expect(stderr).toContain("bad.ts:1:25");
 });

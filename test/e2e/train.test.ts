@@ -208,7 +208,7 @@ describe("verl train", () => {
     const args = ["train", "grpo.yaml", inRun("full"), wide, "trainer.logger=[]"];
     expect((await verl([...args, "trainer.total_training_steps=1"])).code).toBe(0);
     const { code, stderr } = await verl([...args, "trainer.total_training_steps=2"], { fileLimit: 100 });
-    expect(code).not.toBe(0);
+    expect(code).toBe(1);
     expect(stderr).toContain("VERL_CHECKPOINT_WRITE");
     expect(stderr).toContain("global_step_1");
     expect(readdirSync(join(folder, "full")).filter((name) => name.includes("global_step"))).toEqual(["global_step_1"]);

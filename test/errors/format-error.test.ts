@@ -60,7 +60,9 @@ it.each([
 
 it.each([
   ["the user's mistake", new VerlError("VERL_KIND_UNKNOWN", "x"), 2],
-  ["a plugin's fault", new VerlError("VERL_PLUGIN_IMPORT", "x"), 1],
+  ["a plugin that does not load", new VerlError("VERL_PLUGIN_IMPORT", "x"), 2],
+  ["a plugin's fault in a run", new VerlError("VERL_ENTRY_FAILED", "x"), 1],
+  ["a full disk", new VerlError("VERL_CHECKPOINT_WRITE", "x"), 1],
   ["our own fault", new VerlError("VERL_INTERNAL", "x"), 1],
   ["any other error", new Error("x"), 1],
   ["no error at all", "x", 1],
