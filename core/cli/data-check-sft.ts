@@ -4,11 +4,13 @@ import {
   findingOf,
   findLengths,
   loadTokenizer,
-  maskConversation,
+  maskConversations,
+  maskHere,
   Reasons,
   type CheckedRow,
   type Finding,
   type Row,
+  type SftExample,
 } from "../data/index.ts";
 import { isVerlError } from "../errors/index.ts";
 import { RunConsole } from "../trainer/run-console.ts";
@@ -62,23 +64,32 @@ async function mask(
   const console = new RunConsole({
     stream: { write: (text) => ctx.status(text), isTTY: ctx.interactive, columns: process.stderr.columns },
   });
-  const told = rows.length < MANY ? undefined : console.work("tokenising conversations");
-  const lengths = new Int32Array(rows.length).fill(-1);
-  const untrained: number[] = [];
+  const variables = data.apply_chat_template_kwargs;
+  const conversations = rows.map(({ at, prompt }) => ({ ...prompt, origin: { file, row: at } }));
   const refused = new Reasons();
-  rows.forEach(({ at, prompt: { messages, tools } }, index) => {
-    ctx.signal.throwIfAborted();
-    try {
-      const options = { ...data.apply_chat_template_kwargs, tools };
-      const example = maskConversation(tokenizer, messages, options, { file, row: at });
-      lengths[index] = example.ids.length;
-      if (!example.lossMask.includes(1)) untrained.push(at);
-    } catch (error) {
-      if (!isVerlError(error)) throw error;
-      refused.note(error.message, at);
-    }
-    told?.(index + 1, rows.length);
-  });
+  let examples: readonly (SftExample | undefined)[];
+  try {
+    const told = rows.length < MANY ? undefined : console.work("tokenising conversations");
+    examples = await maskConversations(tokenizer, conversations, { variables, onProgress: told });
+  } catch (error) {
+    if (!isVerlError(error)) throw error;
+    // Threads tell the first that is refused; all of them are wanted.
+    examples = conversations.map((conversation) => {
+      ctx.signal.throwIfAborted();
+      try {
+        return maskHere(tokenizer, conversation, variables);
+      } catch (refusal) {
+        if (!isVerlError(refusal)) throw refusal;
+        refused.note(
+          refusal.message.replace(/^Row \d+: | It was row \d+ of the dataset\.$/g, ""),
+          conversation.origin.row,
+        );
+        return undefined;
+      }
+    });
+  }
+  const lengths = Int32Array.from(examples, (example) => example?.ids.length ?? -1);
+  const untrained = rows.flatMap(({ at }, index) => (examples[index]?.lossMask.includes(1) === false ? [at] : []));
   const limit = data.max_length;
   const dropped = data.truncation !== "error";
   return {

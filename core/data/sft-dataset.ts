@@ -1,8 +1,9 @@
 import type { Logger } from "../registry/logger.ts";
 import { VerlError } from "../errors/verl-error.ts";
 import { asMessages, readTools, requireColumn, type RowOrigin } from "./columns.ts";
-import type { Truncation } from "./dataset.ts";
-import { maskConversation, type SftExample } from "./loss-mask.ts";
+import type { DatasetSource, Truncation } from "./dataset.ts";
+import type { SftExample } from "./loss-mask.ts";
+import { maskConversations, type Conversation } from "./prompts/mask-conversations.ts";
 import { readRows } from "./read-rows.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
@@ -29,6 +30,8 @@ export interface LoadSftOptions {
   config: SftDataConfig;
   tokenizer: Tokenizer;
   log: Logger;
+  /** As in `DatasetSource`. Default: nothing is shown. */
+  progress?: DatasetSource["progress"];
 }
 
 /**
@@ -42,8 +45,9 @@ export async function loadSftDataset({
   config,
   tokenizer,
   log,
+  progress,
 }: LoadSftOptions): Promise<SftDataset> {
-  const read: { example: SftExample; origin: RowOrigin }[] = [];
+  const read: Conversation[] = [];
   for (const file of files) {
     const rows = await readRows(file);
     requireColumn(rows, config.messages_key, file, "data.messages_key");
@@ -51,9 +55,7 @@ export async function loadSftDataset({
       if (maxSamples >= 0 && read.length >= maxSamples) break;
       const origin = { file, row };
       const messages = asMessages(columns[config.messages_key], config.messages_key, origin);
-      const tools = readTools(columns[config.tools_key], config.tools_key, origin);
-      const options = { ...config.apply_chat_template_kwargs, tools };
-      read.push({ example: maskConversation(tokenizer, messages, options, origin), origin });
+      read.push({ messages, tools: readTools(columns[config.tools_key], config.tools_key, origin), origin });
     }
   }
 
@@ -63,8 +65,12 @@ export async function loadSftDataset({
       hint: "Check data.train_files and data.val_files, and data.train_max_samples and data.val_max_samples.",
     });
   }
-  const long = read.filter(({ example }) => example.ids.length > config.max_length);
-  const fitted = read.map(({ example, origin }) => fit(example, config, origin));
+  const whole = await maskConversations(tokenizer, read, {
+    variables: config.apply_chat_template_kwargs,
+    onProgress: progress?.("tokenising conversations"),
+  });
+  const long = whole.filter(({ ids }) => ids.length > config.max_length);
+  const fitted = whole.map((example, index) => fit(example, config, read[index]!.origin));
   const examples = fitted.filter((example) => example.lossMask.includes(1));
   const dropped = fitted.length - examples.length;
   if (long.length > 0)

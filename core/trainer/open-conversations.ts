@@ -1,6 +1,6 @@
 import type { SftConfig } from "../config/index.ts";
 import { loadCustomClass, requireMethods } from "../data/custom-class.ts";
-import { DATASET_SOURCE, type Dataset } from "../data/dataset.ts";
+import { DATASET_SOURCE, type Dataset, type DatasetSource } from "../data/dataset.ts";
 import { loadSftDataset, type SftDataset } from "../data/sft-dataset.ts";
 import type { Tokenizer } from "../data/tokenizer.ts";
 import type { Logger, RunContainer } from "../registry/index.ts";
@@ -8,6 +8,8 @@ import type { Logger, RunContainer } from "../registry/index.ts";
 export interface OpenConversationsOptions {
   tokenizer: Tokenizer;
   log: Logger;
+  /** Shows how far a long work is. */
+  progress: DatasetSource["progress"];
   /** Folder from which the path of the user's class starts. */
   directory: string;
 }
@@ -19,14 +21,14 @@ export async function openConversations(
   container: RunContainer,
   { data }: SftConfig,
   split: "train" | "validation",
-  { tokenizer, log, directory }: OpenConversationsOptions,
+  { tokenizer, log, progress, directory }: OpenConversationsOptions,
 ): Promise<SftDataset> {
   const files = split === "train" ? data.train_files : data.val_files;
   const maxSamples = split === "train" ? data.train_max_samples : data.val_max_samples;
   const { path, name } = data.custom_cls;
-  if (path === null) return loadSftDataset({ files, maxSamples, config: data, tokenizer, log });
+  if (path === null) return loadSftDataset({ files, maxSamples, config: data, tokenizer, log, progress });
   const custom = await loadCustomClass<Dataset>({ path, name }, OPTION, directory);
-  const source = { split, files, maxSamples, shuffle: data.shuffle, directory };
+  const source: DatasetSource = { split, files, maxSamples, shuffle: data.shuffle, progress, directory };
   const dataset = container.createClass(
     "dataset",
     { ...custom, source: custom.file },

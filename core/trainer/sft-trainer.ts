@@ -56,7 +56,12 @@ export class SftTrainer {
     });
     const { container, tokenizer } = site;
     const open = (split: "train" | "validation"): Promise<SftDataset> =>
-      openConversations(container, config, split, { tokenizer, log: console.logger, directory });
+      openConversations(container, config, split, {
+        tokenizer,
+        log: console.logger,
+        progress: (work) => console.work(work),
+        directory,
+      });
     const train = await open("train");
     const loader = new DataLoader({
       length: train.length,

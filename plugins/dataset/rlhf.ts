@@ -6,7 +6,6 @@ import {
   DATASET_SOURCE,
   encodePrompt,
   inject,
-  isVerlError,
   LOGGER,
   measureHere,
   measurePrompts,
@@ -18,6 +17,7 @@ import {
   TOKENIZER,
   truncateIds,
   withoutNullFields,
+  withRow,
   VerlError,
   type ChatMessage,
   type DataConfig,
@@ -254,17 +254,6 @@ function setLengths(prompts: readonly Prompt[], lengths: Int32Array): void {
     location: { file },
     hint: "Give the row some content, or mend the chat template; an answer has to start from at least one token.",
     details: { row },
-  });
-}
-
-/** The error of a prompt, with the row that it belongs to. */
-function withRow(error: Error, { file, row }: RowOrigin): Error {
-  if (!isVerlError(error)) return error;
-  return new VerlError(error.code, `${error.message} It was row ${row} of the dataset.`, {
-    hint: error.hint,
-    location: { file },
-    cause: error,
-    details: { ...error.details, row },
   });
 }
 

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { loadTokenizer } from "../../core/data/load-tokenizer.ts";
-import { packChunk, unpackChunk, type Prompt } from "../../core/data/prompts/measure-chunk.ts";
+import { packChunk, unpackChunk } from "../../core/data/prompts/chunk-text.ts";
+import type { Prompt } from "../../core/data/prompts/measure-chunk.ts";
 import { FEW, measurePrompts } from "../../core/data/prompts/measure-prompts.ts";
 import { folderWith, SORT_MODEL, WordTokenizer } from "./helpers.ts";
 

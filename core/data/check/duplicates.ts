@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { stringifyLosslessJson } from "../lossless-json.ts";
-import { packChunk } from "../prompts/measure-chunk.ts";
+import { packChunk } from "../prompts/chunk-text.ts";
+import { packPrompt } from "../prompts/measure-chunk.ts";
 import { findingOf, type Finding } from "./finding.ts";
 import type { CheckedRow } from "./read-prompts.ts";
 
@@ -11,7 +12,7 @@ export function findDuplicates(rows: readonly CheckedRow[]): Finding[] {
   let example = "";
   for (const { at, row, prompt, dataSource } of rows) {
     const key = createHash("sha256")
-      .update(`${dataSource}\n${packChunk([prompt])}`)
+      .update(`${dataSource}\n${packChunk([packPrompt(prompt)])}`)
       .digest("base64");
     const truth = stringifyLosslessJson((row.reward_model as { ground_truth?: unknown } | null)?.ground_truth);
     const seen = first.get(key);

@@ -1,6 +1,6 @@
-import { isVerlError, VerlError } from "../../errors/verl-error.ts";
-import { parseLosslessJson, stringifyLosslessJson } from "../lossless-json.ts";
+import { isVerlError } from "../../errors/verl-error.ts";
 import type { ChatMessage, ChatTemplateOptions, Tokenizer } from "../tokenizer.ts";
+import { faultOf, type ChunkFault } from "./chunk-fault.ts";
 
 /** What goes through the chat template. */
 export interface Prompt {
@@ -8,17 +8,10 @@ export interface Prompt {
   tools: readonly Record<string, unknown>[];
 }
 
-/** The first prompt of a chunk that the template or the tokenizer refused. */
-export interface ChunkFault {
-  /** 0-based place in the chunk. */
-  at: number;
-  code?: VerlError["code"];
-  message: string;
-  hint?: string;
-  details?: Record<string, unknown>;
-}
+/** Its form in a chunk's text. */
+export type PackedPrompt = readonly [Prompt["messages"], Prompt["tools"]];
 
-export type ChunkResult = { lengths: Int32Array } | { fault: ChunkFault };
+export const packPrompt = ({ messages, tools }: Prompt): PackedPrompt => [messages, tools];
 
 /** Token ids of a prompt, ready to be answered. */
 export function encodePrompt(
@@ -32,39 +25,17 @@ export function encodePrompt(
 /** Lengths in tokens. */
 export function measureChunk(
   tokenizer: Tokenizer,
-  prompts: readonly Prompt[],
+  prompts: readonly PackedPrompt[],
   variables: ChatTemplateOptions,
-): ChunkResult {
+): { lengths: Int32Array } | { fault: ChunkFault } {
   const lengths = new Int32Array(prompts.length);
-  for (const [at, prompt] of prompts.entries()) {
+  for (const [at, [messages, tools]] of prompts.entries()) {
     try {
-      lengths[at] = encodePrompt(tokenizer, prompt, variables).length;
+      lengths[at] = encodePrompt(tokenizer, { messages, tools }, variables).length;
     } catch (error) {
       if (!isVerlError(error)) throw error;
-      const { code, message, hint, details } = error;
-      return { fault: { at, code, message, hint, details } };
+      return { fault: faultOf(at, error) };
     }
   }
   return { lengths };
-}
-
-/** The error that a fault was, for whoever knows where the prompt came from. */
-export function faultError({ code, message, hint, details }: ChunkFault): Error {
-  return code === undefined ? new Error(message) : new VerlError(code, message, { hint, details });
-}
-
-/** Prompts as text, large integers kept: one form for threads and for hashes. */
-export function packChunk(prompts: readonly Prompt[]): string {
-  const plain = prompts.map(({ messages, tools }) => [messages, tools]);
-  try {
-    return JSON.stringify(plain);
-  } catch {
-    // It holds a bigint.
-    return stringifyLosslessJson(plain);
-  }
-}
-
-export function unpackChunk(text: string): Prompt[] {
-  const plain = parseLosslessJson(text) as [Prompt["messages"], Prompt["tools"]][];
-  return plain.map(([messages, tools]) => ({ messages, tools }));
 }

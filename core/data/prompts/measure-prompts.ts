@@ -1,17 +1,9 @@
-import { availableParallelism } from "node:os";
-import { Worker } from "node:worker_threads";
-import { workerEntry } from "../../registry/worker-entry.ts";
 import type { ChatTemplateOptions, Tokenizer } from "../tokenizer.ts";
+import { faultError } from "./chunk-fault.ts";
+import { packChunk } from "./chunk-text.ts";
+import { inThreads } from "./chunk-threads.ts";
 import { LengthCache } from "./length-cache.ts";
-import {
-  faultError,
-  measureChunk,
-  packChunk,
-  type ChunkFault,
-  type ChunkResult,
-  type Prompt,
-} from "./measure-chunk.ts";
-import type { HostData } from "./prompt-host.ts";
+import { measureChunk, packPrompt, type Prompt } from "./measure-chunk.ts";
 
 export interface MeasureOptions {
   /** Further variables of the chat template. */
@@ -42,37 +34,24 @@ export async function measurePrompts(
   if (prompts.length < FEW || source === undefined) return measureHere(tokenizer, prompts, { variables, fault });
 
   const chunks = Array.from({ length: Math.ceil(prompts.length / CHUNK) }, (_, index) =>
-    packChunk(prompts.slice(index * CHUNK, (index + 1) * CHUNK)),
+    packChunk(prompts.slice(index * CHUNK, (index + 1) * CHUNK).map(packPrompt)),
   );
   const cache = await LengthCache.open(tokenizer, variables, chunks);
   const known = await cache?.read(prompts.length);
   if (known !== undefined) return known;
 
   const lengths = new Int32Array(prompts.length);
-  const faults: ChunkFault[] = [];
-  let [next, done] = [0, 0];
-  const work = async (): Promise<void> => {
-    const host = new Host({ source, variables });
-    try {
-      // After a fault nothing new is begun; chunks before it are finished, so that the first prompt at fault is named.
-      while (next < chunks.length && faults.length === 0) {
-        const index = next++;
-        const result = await host.measure(chunks[index]!);
-        if ("fault" in result) {
-          faults.push({ ...result.fault, at: result.fault.at + index * CHUNK });
-          return;
-        }
-        lengths.set(result.lengths, index * CHUNK);
-        onProgress?.((done += result.lengths.length), prompts.length);
-      }
-    } finally {
-      await host.end();
-    }
-  };
-  const threads = Math.min(workers ?? availableParallelism(), chunks.length);
-  await Promise.all(Array.from({ length: threads }, work));
-  const [first] = faults.sort((a, b) => a.at - b.at);
-  if (first !== undefined) throw fault(first.at, faultError(first));
+  let done = 0;
+  const first = await inThreads<{ lengths: Int32Array }>({
+    host: { work: "measure", source, variables },
+    chunks,
+    workers,
+    take(result, index) {
+      lengths.set(result.lengths, index * CHUNK);
+      onProgress?.((done += result.lengths.length), prompts.length);
+    },
+  });
+  if (first !== undefined) throw fault(first.chunk * CHUNK + first.at, faultError(first));
   await cache?.write(lengths);
   return lengths;
 }
@@ -83,39 +62,7 @@ export function measureHere(
   prompts: readonly Prompt[],
   { variables = {}, fault }: Pick<MeasureOptions, "variables" | "fault">,
 ): Int32Array {
-  const result = measureChunk(tokenizer, prompts, variables);
+  const result = measureChunk(tokenizer, prompts.map(packPrompt), variables);
   if ("fault" in result) throw fault(result.fault.at, faultError(result.fault));
   return result.lengths;
-}
-
-/** One thread, one chunk at a time. */
-class Host {
-  private readonly worker: Worker;
-  private settle: { resolve: (result: ChunkResult) => void; reject: (error: Error) => void } | undefined;
-  private ended: Error | undefined;
-
-  constructor(data: HostData) {
-    this.worker = new Worker(workerEntry(new URL("./prompt-host.ts", import.meta.url)), { workerData: data });
-    this.worker.on("message", (result: ChunkResult) => this.settle?.resolve(result));
-    this.worker.on("error", (error) => this.fail(error));
-    this.worker.on("exit", (code) => this.fail(new Error(`A thread that measures prompts ended with code ${code}.`)));
-  }
-
-  measure(chunk: string): Promise<ChunkResult> {
-    return new Promise((resolve, reject) => {
-      this.settle = { resolve, reject };
-      if (this.ended) reject(this.ended);
-      else this.worker.postMessage(chunk);
-    });
-  }
-
-  async end(): Promise<void> {
-    this.settle = undefined;
-    await this.worker.terminate();
-  }
-
-  private fail(error: Error): void {
-    this.ended ??= error;
-    this.settle?.reject(this.ended);
-  }
 }

@@ -1,34 +1,44 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { isVerlError } from "../../errors/verl-error.ts";
 import { loadTokenizer } from "../load-tokenizer.ts";
-import type { ChatTemplateOptions, TokenizerSource } from "../tokenizer.ts";
-import { measureChunk, unpackChunk, type ChunkResult } from "./measure-chunk.ts";
+import type { ChatTemplateOptions, Tokenizer, TokenizerSource } from "../tokenizer.ts";
+import { faultOf } from "./chunk-fault.ts";
+import { unpackChunk } from "./chunk-text.ts";
+import { maskChunk } from "./mask-chunk.ts";
+import { measureChunk } from "./measure-chunk.ts";
 
 /*
- * Entry of the threads that measure prompts. Each loads the tokenizer by itself, then answers every chunk with its lengths.
+ * Entry of the threads that tokenise. Each loads the tokenizer by itself, then answers every chunk with what its work makes of it.
  */
 
 export interface HostData {
+  work: keyof typeof WORKS;
   source: TokenizerSource;
   variables: ChatTemplateOptions;
 }
 
-const { source, variables } = workerData as HostData;
+const { work, source, variables } = workerData as HostData;
 const port = parentPort!;
-const tokenizer = loadTokenizer(source.folder, source);
+const loading = loadTokenizer(source.folder, { chatTemplate: source.chatTemplate });
+
+const WORKS = {
+  measure: (text: string, tokenizer: Tokenizer) => measureChunk(tokenizer, unpackChunk(text), variables),
+  mask: (text: string, tokenizer: Tokenizer) => maskChunk(tokenizer, unpackChunk(text), variables),
+};
 
 port.on("message", (text: string) => {
-  void measure(text).then((result) => {
-    const moved = "lengths" in result ? [result.lengths.buffer as ArrayBuffer] : [];
-    port.postMessage(result, moved);
+  void answer(text).then((result) => {
+    const arrays = Object.values(result).filter((value) => ArrayBuffer.isView(value));
+    port.postMessage(
+      result,
+      arrays.map(({ buffer }) => buffer as ArrayBuffer),
+    );
   });
 });
 
-async function measure(text: string): Promise<ChunkResult> {
+async function answer(text: string): Promise<object> {
   try {
-    return measureChunk(await tokenizer, unpackChunk(text), variables);
+    return WORKS[work](text, await loading);
   } catch (error) {
-    const code = isVerlError(error) ? error.code : undefined;
-    return { fault: { at: 0, code, message: error instanceof Error ? error.message : String(error) } };
+    return { fault: faultOf(0, error) };
   }
 }
