@@ -6,6 +6,7 @@ import { readRows } from "../data/index.ts";
 import { VerlError } from "../errors/index.ts";
 import type { CliContext } from "./command.ts";
 import { addConfigOptions, loadOptions, type ConfigOptions } from "./config-options.ts";
+import { isGiven } from "./is-given.ts";
 import { checkConversations } from "./data-check-sft.ts";
 import { checkPrompts } from "./data-check-rl.ts";
 import { showCheck, type DataCheck } from "./data-check-report.ts";
@@ -59,8 +60,7 @@ Examples:
 
 async function checkRl(file: string, args: readonly string[], options: Options, ctx: CliContext): Promise<DataCheck> {
   const loaded = await loadRunConfig(loadOptions("ppo", args, options, ctx));
-  const hasModel =
-    isGiven(loaded.originOf("actor_rollout_ref.model.path")) || isGiven(loaded.originOf("data.tokenizer"));
+  const hasModel = isGiven(loaded, "actor_rollout_ref.model.path") || isGiven(loaded, "data.tokenizer");
   const config: PpoConfig = loaded.config;
   return checkPrompts(await readRows(file), { file, config, hasModel, answers: options.answers, ctx });
 }
@@ -68,9 +68,6 @@ async function checkRl(file: string, args: readonly string[], options: Options, 
 async function checkSft(file: string, args: readonly string[], options: Options, ctx: CliContext): Promise<DataCheck> {
   const loaded = await loadRunConfig(loadOptions("sft", args, options, ctx));
   const config: SftConfig = loaded.config;
-  const hasModel = isGiven(loaded.originOf("model.path"));
+  const hasModel = isGiven(loaded, "model.path");
   return checkConversations(await readRows(file), { file, config, hasModel, ctx });
 }
-
-const isGiven = ({ file, override }: { file?: string; override?: string }): boolean =>
-  file !== undefined || override !== undefined;

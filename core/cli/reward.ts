@@ -28,6 +28,7 @@ import { loadRunTokenizer } from "../trainer/run-tokenizer.ts";
 import { CodePointTokenizer } from "./code-point-tokenizer.ts";
 import type { CliCommand, CliContext } from "./command.ts";
 import { addConfigOptions, loadOptions, type ConfigOptions } from "./config-options.ts";
+import { isGiven } from "./is-given.ts";
 import { writeOutput } from "./output-file.ts";
 import { dumpBatch, readDump, type DumpRow, type DumpTokens } from "./reward-dump.ts";
 import { showScoring, summariseScoring, type Scoring } from "./reward-report.ts";
@@ -114,15 +115,10 @@ async function scoreAll(
 }
 
 /** The model's tokens, where the config names the model and every row has ids of it; else characters. */
-async function tokensFor(rows: readonly DumpRow[], { config, originOf }: LoadedConfig<"ppo">): Promise<DumpTokens> {
-  const given = ["data.tokenizer", "actor_rollout_ref.model.tokenizer_path", "actor_rollout_ref.model.path"].some(
-    (path) => {
-      const { file, override } = originOf(path);
-      return (file ?? override) !== undefined;
-    },
-  );
-  if (given && rows.every(({ ids }) => ids !== undefined)) {
-    return { tokenizer: await loadRunTokenizer(config), idsOf: ({ ids }) => ids! };
+async function tokensFor(rows: readonly DumpRow[], loaded: LoadedConfig<"ppo">): Promise<DumpTokens> {
+  const keys = ["data.tokenizer", "actor_rollout_ref.model.tokenizer_path", "actor_rollout_ref.model.path"];
+  if (keys.some((key) => isGiven(loaded, key)) && rows.every(({ ids }) => ids !== undefined)) {
+    return { tokenizer: await loadRunTokenizer(loaded.config), idsOf: ({ ids }) => ids! };
   }
   const tokenizer = new CodePointTokenizer();
   return { tokenizer, idsOf: ({ text }) => tokenizer.encode(text) };

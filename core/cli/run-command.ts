@@ -8,6 +8,7 @@ import type { TrainerOptions } from "../trainer/run-options.ts";
 import type { FitResult } from "../trainer/run-record.ts";
 import type { CliContext } from "./command.ts";
 import { addConfigOptions, loadOptions, type ConfigOptions } from "./config-options.ts";
+import { requireInputs } from "./required-inputs.ts";
 
 interface Options extends ConfigOptions {
   seed?: number;
@@ -35,6 +36,7 @@ export function configureRun<S extends SchemaName>(self: Command, ctx: CliContex
       const seed = options.seed === undefined ? [] : [`trainer.seed=${options.seed}`];
       const loaded = await loadRunConfig(loadOptions(command.schema, [...args, ...seed], options, ctx));
       tellNotes(loaded, ctx);
+      requireInputs(loaded);
       const work = (): Promise<FitResult> => run(command, loaded, args, options, ctx);
       const result = await ctx.run(work, () => lastCheckpoint(loaded.config.trainer.default_local_dir));
       if (options.json) ctx.print(JSON.stringify(result, null, 2));

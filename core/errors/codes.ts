@@ -138,6 +138,10 @@ export const ERROR_CODES = {
   },
   VERL_CONFIG_INVALID: { blame: "user", when: "A config has several problems; `details.problems` holds each of them." },
   VERL_CONFIG_KEY_UNKNOWN: { blame: "user", when: "A config file or override has a key that does not exist." },
+  VERL_CONFIG_MISSING: {
+    blame: "user",
+    when: "A run was not told what to train: its data or its model is not set, and its default does not exist.",
+  },
   VERL_CONFIG_OVERRIDE: {
     blame: "user",
     when: "A command-line override is not in the override grammar, or adds, changes or removes what it cannot.",
