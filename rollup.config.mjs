@@ -14,6 +14,7 @@ const entries = {
   plugins: "plugins/index.ts",
   testing: "core/testing/index.ts",
   bin: "core/cli/bin.ts",
+  "probe-host": "core/cli/doctor/probe-host.ts",
   "score-host": "core/reward/pool/score-host.ts",
   "thread-rank": "core/controller/thread/thread-rank.ts",
   "ray-rank": "core/controller/ray/ray-rank.ts",

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { VerlError } from "../errors/index.ts";
 import { registries } from "../registry/index.ts";
 import type { CliCommand, CliContext } from "./command.ts";
+import { probeBackends } from "./doctor/probe-backends.ts";
 import { addRegistryOptions, loadForOptions, type RegistryOptions } from "./registry-options.ts";
 import { table } from "./table.ts";
 
@@ -17,12 +18,11 @@ export const command: CliCommand = {
       self.command("list").description("Show which backends can run here, and why others cannot"),
     ).action(async (options: RegistryOptions) => {
       await loadForOptions(options, ctx);
-      const states = await Promise.all(
-        registries.tensor_backend.registrations().map(async ({ key, entry }) => {
-          const reason = await entry.unavailable();
-          return { key, description: entry.description, usable: reason === undefined, reason };
-        }),
-      );
+      const { reasons } = await probeBackends();
+      const states = registries.tensor_backend.entries().map(([key, { description }]) => {
+        const reason = reasons.get(key);
+        return { key, description, usable: reason === undefined, reason };
+      });
       if (options.json) ctx.print(JSON.stringify(states, null, 2));
       else
         ctx.print(
@@ -56,7 +56,7 @@ export const command: CliCommand = {
 async function install(key: string, { from, cuda = false, project }: InstallOptions, ctx: CliContext): Promise<string> {
   const backend = registries.tensor_backend.resolve(key);
   if (!backend.install) {
-    const reason = await backend.unavailable();
+    const reason = (await probeBackends([key])).reasons.get(key);
     const hint = reason === undefined ? "It can run here." : `It cannot run here: ${reason}`;
     throw new VerlError("VERL_BACKEND_INSTALL", `The tensor backend "${key}" has nothing to install.`, { hint });
   }
