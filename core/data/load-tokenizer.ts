@@ -5,6 +5,7 @@ import { Tokenizer as PackageTokenizer } from "@huggingface/tokenizers";
 import { VerlError } from "../errors/verl-error.ts";
 import { ChatTemplate } from "./chat-template.ts";
 import { expandPath } from "./expand-path.ts";
+import { PieceCache } from "./piece-cache.ts";
 import type {
   ChatMessage,
   ChatTemplateOptions,
@@ -25,6 +26,8 @@ interface HubTokenizer {
   token_to_id(token: string): number | undefined;
   get_vocab(): ReadonlyMap<string, number>;
   get_added_tokens_decoder(): ReadonlyMap<number, { id: number; special: boolean }>;
+  /** `cache`: of a BPE model. */
+  readonly model: { cache?: PieceCache };
 }
 
 const HubTokenizer = PackageTokenizer as new (definition: object, config: object) => HubTokenizer;
@@ -51,6 +54,7 @@ export async function loadTokenizer(path: string, options: LoadTokenizerOptions 
   } catch (cause) {
     throw invalid(tokenizerFile, `tokenizer.json cannot be used: ${(cause as Error).message}`, cause);
   }
+  if (hub.model.cache !== undefined) hub.model.cache = new PieceCache();
   return new FolderTokenizer(hub, config, configFile, await findTemplate(folder, config, options), {
     ...options,
     folder,

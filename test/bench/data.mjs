@@ -9,6 +9,7 @@ import {
   inferSchema,
   loadPlugins,
   loadTokenizer,
+  maskConversations,
   measurePrompts,
   readParquet,
   registries,
@@ -53,34 +54,43 @@ async function secondsOf(work) {
   return (performance.now() - start) / 1000;
 }
 
-/** Seconds that the cores were busy, all threads together: what other work on the machine leaves alone. */
-async function cpuSecondsOf(work) {
-  const start = process.cpuUsage();
-  await work();
-  const { user, system } = process.cpuUsage(start);
-  return (user + system) / 1e6;
-}
-
-/** 200,000 rows: reading them, beside pyarrow, and leaving out the prompts that are too long, on all cores. */
+/** 200,000 rows: reading them, beside pyarrow, and leaving out the prompts that are too long, on all cores; and conversations for SFT. */
 export default async function bench(report) {
   const folder = mkdtempSync(join(tmpdir(), "verl-bench-data-"));
   process.env.VERL_CACHE_DIR = join(folder, "cache");
   try {
     const file = join(folder, "rows.parquet");
-    const rows = makeRows();
-    await writeParquet(file, rows, inferSchema(rows));
+    const some = await benchWriting(report, file);
     await benchReading(report, file);
-    await benchFilter(report, file, join(folder, "model"));
+    const model = join(folder, "model");
+    writeByteBpe(model, CORPUS, 1500);
+    const tokenizer = await loadTokenizer(model);
+    await benchFilter(report, file, tokenizer, some);
+    await benchConversations(report, tokenizer, some.slice(0, some.length / 2));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** @returns a tenth of the rows; the others would only fill the memory in which the reading is timed. */
+async function benchWriting(report, file) {
+  const rows = makeRows();
+  const seconds = await secondsOf(() => writeParquet(file, rows, inferSchema(rows)));
+  report.row({ name: `write ${ROWS} rows of parquet`, value: seconds, unit: "s" });
+  return rows.slice(0, ROWS / 10);
 }
 
 async function benchReading(report, file) {
   const times = [];
   for (let run = 0; run < RUNS; run++) times.push(await secondsOf(() => readParquet(file)));
   const ours = median(times);
-  report.row({ name: `read ${ROWS} rows of parquet to objects`, value: ours, unit: "s" });
+  report.row({
+    name: `read ${ROWS} rows of parquet to objects`,
+    value: ours,
+    unit: "s",
+    ratio: 1 / ours,
+    versus: "a second (at least 1)",
+  });
   const python = pythonWithPyarrow();
   if (python === "") return;
   const theirs = JSON.parse(execFileSync(python, [join(here, "data.py"), file, String(RUNS)], { encoding: "utf8" }));
@@ -94,41 +104,65 @@ async function benchReading(report, file) {
     });
 }
 
-async function benchFilter(report, file, model) {
-  writeByteBpe(model, CORPUS, 1500);
-  const tokenizer = await loadTokenizer(model);
-  const prompts = (await readParquet(file)).map(({ prompt }) => ({ messages: prompt, tools: [] }));
-  const fault = (_, error) => error;
-  const cores = availableParallelism();
-  let alone = 0;
-  for (const workers of [1, cores]) {
-    rmSync(process.env.VERL_CACHE_DIR, { recursive: true, force: true });
-    let seconds = 0;
-    const busy = await cpuSecondsOf(async () => {
-      seconds = await secondsOf(() => measurePrompts(tokenizer, prompts, { workers, fault }));
-    });
-    if (workers === 1) alone = seconds;
-    const name = `measure ${ROWS} prompts, ${workers === 1 ? "1 thread" : `${workers} threads`}`;
-    const beside = workers === 1 ? {} : { ratio: alone / seconds, versus: "1 thread" };
-    report.row({ name, value: seconds, unit: "s", ...beside });
-    report.row({ name: `${name}: cores busy`, value: busy, unit: "s" });
-  }
+const CORES = availableParallelism();
+const fault = (_, error) => error;
+const forget = () => rmSync(process.env.VERL_CACHE_DIR, { recursive: true, force: true });
+
+/** One thread measures a part, since its rate is all that is asked; the run's own way goes over all rows, from nothing and from the cache. */
+async function benchFilter(report, file, tokenizer, rows) {
+  const part = rows.map(({ prompt }) => ({ messages: prompt, tools: [] }));
   let tokens = 0;
-  const again = await secondsOf(async () => {
-    for (const length of await measurePrompts(tokenizer, prompts, { fault })) tokens += length;
+  const alone = await secondsOf(async () => {
+    for (const length of await measurePrompts(tokenizer, part, { workers: 1, fault })) tokens += length;
   });
-  report.row({ name: "the same again, from the cache", value: again, unit: "s" });
-  report.row({ name: "tokens of a prompt, mean", value: tokens / ROWS, unit: "tokens" });
+  report.row({ name: "measure prompts, 1 thread", value: part.length / alone, unit: "prompts/s" });
+  report.row({ name: "tokens of a prompt, mean", value: tokens / part.length, unit: "tokens" });
+
+  await loadPlugins([]);
+  forget();
+  const busyFrom = process.cpuUsage();
+  const { seconds, left } = await loadFiltered(file, tokenizer);
+  const { user, system } = process.cpuUsage(busyFrom);
   report.row({
-    name: "load the dataset, overlong prompts left out, from nothing",
-    ...(await benchDataset(file, tokenizer)),
+    name: `load ${ROWS} rows, overlong prompts left out, ${CORES} threads`,
+    value: seconds,
+    unit: "s",
+    ratio: 60 / seconds,
+    versus: `a minute (at least 1); ${ROWS - left} left out`,
+  });
+  report.row({ name: "the same: cores busy", value: (user + system) / 1e6, unit: "s" });
+  report.row({
+    name: "the same: prompts",
+    value: ROWS / seconds,
+    unit: "prompts/s",
+    ratio: (ROWS * alone) / (part.length * seconds),
+    versus: "1 thread that measures alone",
+  });
+  const again = await loadFiltered(file, tokenizer);
+  report.row({ name: "the same again, lengths from the cache", value: again.seconds, unit: "s" });
+}
+
+/** Conversations of two messages, each of which goes through the template three times. */
+async function benchConversations(report, tokenizer, rows) {
+  const conversations = rows.map(({ prompt, extra_info: { answer } }, row) => ({
+    messages: [...prompt, { role: "assistant", content: answer }],
+    tools: [],
+    origin: { file: "rows", row },
+  }));
+  const times = {};
+  for (const workers of [1, CORES])
+    times[workers] = await secondsOf(() => maskConversations(tokenizer, conversations, { workers }));
+  report.row({
+    name: `tokenise conversations, ${CORES} threads`,
+    value: conversations.length / times[CORES],
+    unit: "conversations/s",
+    ratio: times[1] / times[CORES],
+    versus: "1 thread",
   });
 }
 
 /** All that a run does with the file before its first step. */
-async function benchDataset(file, tokenizer) {
-  await loadPlugins([]);
-  rmSync(process.env.VERL_CACHE_DIR, { recursive: true, force: true });
+async function loadFiltered(file, tokenizer) {
   const { create: RlhfDataset } = registries.dataset.resolve("rlhf");
   const config = {
     data: {
@@ -145,8 +179,8 @@ async function benchDataset(file, tokenizer) {
   };
   const source = { files: [file], maxSamples: -1, shuffle: false };
   const dataset = new RlhfDataset(config, source, tokenizer, createRng(0), createLogger({ write: () => undefined }));
-  const value = await secondsOf(() => dataset.load());
-  return { value, unit: "s", versus: `${ROWS - dataset.length} rows left out` };
+  const seconds = await secondsOf(() => dataset.load());
+  return { seconds, left: dataset.length };
 }
 
 /** Path of a Python that has pyarrow, made once in .venv/bench-data; "" when none can be made. */
@@ -156,14 +190,9 @@ function pythonWithPyarrow() {
   const quiet = { stdio: ["ignore", "ignore", "ignore"] };
   try {
     if (!existsSync(python)) {
-      console.error("Making .venv/bench-data with pyarrow and datasets, once …");
+      console.error("Making .venv/bench-data with pyarrow, once …");
       execFileSync("python3", ["-m", "venv", venv], quiet);
       execFileSync(python, ["-m", "pip", "install", "--quiet", "pyarrow"], quiet);
-      try {
-        execFileSync(python, ["-m", "pip", "install", "--quiet", "--retries", "0", "datasets"], quiet);
-      } catch {
-        console.error("The package datasets cannot be had here; pyarrow is the comparison alone.");
-      }
     }
     execFileSync(python, ["-c", "import pyarrow"], quiet);
     return python;

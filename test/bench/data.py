@@ -23,11 +23,4 @@ results = {
     "pyarrow, as Arrow arrays": median(lambda: pq.read_table(FILE)),
     "pyarrow, as Python objects": median(lambda: pq.read_table(FILE).to_pylist()),
 }
-try:
-    from datasets import Dataset
-except ImportError:
-    pass
-else:
-    # Once: it takes as long as all the others together.
-    results["datasets, as Python objects"] = median(lambda: list(Dataset(pq.read_table(FILE))), 1)
 print(json.dumps(results))
