@@ -2,6 +2,7 @@ import { inspect, isDeepStrictEqual } from "node:util";
 import { VerlError } from "../errors/verl-error.ts";
 import { readArrow } from "./arrow-read.ts";
 import { writeArrow } from "./arrow-write.ts";
+import { requireKeyLists, requireOptions, requirePolicy } from "./call-options.ts";
 import { foldRows, unfoldColumns, unfoldRows } from "./folding.ts";
 import { concatMeta, mergeMeta, type ConflictPolicy, type MetaInfo } from "./meta-info.ts";
 import { clampIndex, describe, isNdArray, NdArray, type DType, type DTypeArrays, type RowIds } from "./nd-array.ts";
@@ -53,6 +54,11 @@ export interface DataProtoKeys {
   nonTensorBatchKeys?: readonly string[];
   metaInfoKeys?: readonly string[];
 }
+const KEY_LISTS = [
+  "batchKeys",
+  "nonTensorBatchKeys",
+  "metaInfoKeys",
+] as const satisfies readonly (keyof DataProtoKeys)[];
 
 /**
  * The batch that goes down the trainer's road: tensors, values of any kind, and facts about the whole. All parts have the same
@@ -65,7 +71,9 @@ export class DataProto implements BatchParts {
   #metaInfo: MetaInfo;
 
   /** @throws VERL_BATCH_SHAPE when the parts have different numbers of rows; VERL_BATCH_CONFLICT when a key is in both. */
-  constructor({ batch = {}, nonTensorBatch = {}, metaInfo = {} }: DataProtoParts = {}) {
+  constructor(parts: DataProtoParts = {}) {
+    requireOptions("new DataProto", parts, ["batch", "nonTensorBatch", "metaInfo"]);
+    const { batch = {}, nonTensorBatch = {}, metaInfo = {} } = parts;
     this.#batch = batch instanceof TensorDict ? batch : new TensorDict(batch);
     this.#nonTensorBatch = new Map(Symbol.iterator in nonTensorBatch ? nonTensorBatch : Object.entries(nonTensorBatch));
     this.#metaInfo = metaInfo;
@@ -112,10 +120,10 @@ export class DataProto implements BatchParts {
    *   several times the copy itself, so a loop that concatenates the same shapes each step gains from it.
    * @throws VERL_BATCH_FIELD_MISSING, VERL_BATCH_SHAPE, VERL_BATCH_CONFLICT
    */
-  static concat(
-    parts: readonly DataProto[],
-    { policy = "error", into }: { policy?: ConflictPolicy; into?: DataProto } = {},
-  ): DataProto {
+  static concat(parts: readonly DataProto[], options: { policy?: ConflictPolicy; into?: DataProto } = {}): DataProto {
+    requireOptions("concat", options, ["policy", "into"]);
+    const { policy = "error", into } = options;
+    requirePolicy("concat", policy);
     const facts = parts.map((part) => part.metaInfo);
     const metaInfo = concatMeta(facts, policy);
     let filled = parts.filter(hasFields);
@@ -189,8 +197,13 @@ export class DataProto implements BatchParts {
     };
   }
 
-  /** The named parts, shared; an absent list means all of that part. @throws VERL_BATCH_FIELD_MISSING for a key that does not exist. */
-  select({ batchKeys, nonTensorBatchKeys, metaInfoKeys }: DataProtoKeys): DataProto {
+  /**
+   * The named parts, shared; an absent list means all of that part.
+   * @throws VERL_BATCH_FIELD_MISSING for a key that does not exist, VERL_BATCH_ARGUMENT for an argument that is no such object.
+   */
+  select(keys: DataProtoKeys): DataProto {
+    requireKeyLists("select", keys, KEY_LISTS);
+    const { batchKeys, nonTensorBatchKeys, metaInfoKeys } = keys;
     const fields = new Set(batchKeys ?? this.#batch.keys());
     if (this.#batch.has(IS_PAD)) fields.add(IS_PAD);
     const columns = nonTensorBatchKeys ?? [...this.#nonTensorBatch.keys()];
@@ -205,8 +218,13 @@ export class DataProto implements BatchParts {
     });
   }
 
-  /** Takes the named parts out of this batch and returns them; an absent list takes nothing. Padding flags stay on both sides. */
-  pop({ batchKeys = [], nonTensorBatchKeys = [], metaInfoKeys = [] }: DataProtoKeys): DataProto {
+  /**
+   * Takes the named parts out of this batch and returns them; an absent list takes nothing. Padding flags stay on both sides.
+   * @throws VERL_BATCH_FIELD_MISSING, VERL_BATCH_ARGUMENT
+   */
+  pop(keys: DataProtoKeys): DataProto {
+    requireKeyLists("pop", keys, KEY_LISTS);
+    const { batchKeys = [], nonTensorBatchKeys = [], metaInfoKeys = [] } = keys;
     const taken = this.select({ batchKeys, nonTensorBatchKeys, metaInfoKeys });
     const rest = <T>(fields: Iterable<[string, T]>, gone: readonly string[]): [string, T][] =>
       [...fields].filter(([key]) => key === IS_PAD || !gone.includes(key));
@@ -222,6 +240,7 @@ export class DataProto implements BatchParts {
    * @throws VERL_BATCH_SHAPE when the row counts differ; VERL_BATCH_CONFLICT naming the key and its first differing row.
    */
   union(other: DataProto, policy: ConflictPolicy = "error"): DataProto {
+    requirePolicy("union", policy);
     if (hasFields(this) && hasFields(other) && this.length !== other.length) {
       throw unionSizes(this.length, other.length, allKeys(this), allKeys(other));
     }
@@ -269,7 +288,9 @@ export class DataProto implements BatchParts {
   }
 
   /** Each row `times` times: a, a, b, b when interleaved (the default), else a, b, a, b. */
-  repeat(times = 2, { interleave = true }: { interleave?: boolean } = {}): DataProto {
+  repeat(times = 2, options: { interleave?: boolean } = {}): DataProto {
+    requireOptions("repeat", options, ["interleave"]);
+    const { interleave = true } = options;
     return this.#gather(repeatedIds(this.length, times, interleave));
   }
 
@@ -282,7 +303,9 @@ export class DataProto implements BatchParts {
    * `count` parts in order, as views; the first `length % count` are one row longer (4, 3, 3), and some are empty when there are
    * fewer rows than parts. @param options.equal refuse uneven parts. @throws VERL_BATCH_SPLIT
    */
-  chunk(count: number, { equal = false }: { equal?: boolean } = {}): DataProto[] {
+  chunk(count: number, options: { equal?: boolean } = {}): DataProto[] {
+    requireOptions("chunk", options, ["equal"]);
+    const { equal = false } = options;
     requirePositive("The number of chunks", count);
     if (equal) requireDivides(count, this.length, `${count} equal chunks`);
     const size = Math.floor(this.length / count);
@@ -294,7 +317,9 @@ export class DataProto implements BatchParts {
   }
 
   /** Parts of `size` rows, as views; the last one may be short. @param options.equal refuse a short one. @throws VERL_BATCH_SPLIT */
-  split(size: number, { equal = false }: { equal?: boolean } = {}): DataProto[] {
+  split(size: number, options: { equal?: boolean } = {}): DataProto[] {
+    requireOptions("split", options, ["equal"]);
+    const { equal = false } = options;
     requirePositive("The size of a part", size);
     if (equal) requireDivides(size, this.length, `parts of ${size} rows`);
     return Array.from({ length: Math.ceil(this.length / size) }, (_, i) => this.slice(i * size, (i + 1) * size));
@@ -308,8 +333,10 @@ export class DataProto implements BatchParts {
    */
   *makeIterator(
     miniBatchSize: number,
-    { epochs = 1, shuffle, equal = false }: { epochs?: number; shuffle?: Shuffler; equal?: boolean } = {},
+    options: { epochs?: number; shuffle?: Shuffler; equal?: boolean } = {},
   ): Generator<DataProto, void> {
+    requireOptions("makeIterator", options, ["epochs", "shuffle", "equal"]);
+    const { epochs = 1, shuffle, equal = false } = options;
     for (let epoch = 0; epoch < epochs; epoch++) {
       const rows = shuffle ? this.#gather(shuffle.shuffle(cyclicIds(this.length, this.length))) : this;
       yield* rows.split(miniBatchSize, { equal });
@@ -384,6 +411,7 @@ export class DataProto implements BatchParts {
    * @throws VERL_BATCH_ARROW for a value that neither Arrow nor JSON has a place for (a function, say), naming column and row.
    */
   toArrow(options: { into?: Uint8Array } = {}): Uint8Array {
+    requireOptions("toArrow", options, ["into"]);
     return writeArrow(this, options.into);
   }
 

@@ -75,6 +75,10 @@ export const ERROR_CODES = {
     blame: "host",
     when: "A tensor backend could not be installed: a package, a library or a compiler is missing, or a step failed.",
   },
+  VERL_BATCH_ARGUMENT: {
+    blame: "plugin",
+    when: "A method of a batch was called with options of another form, or another name, than it takes.",
+  },
   VERL_BATCH_ARROW: {
     blame: "host",
     when: "Bytes are not an Arrow stream that holds a batch, or a batch holds a value that Arrow and JSON have no place for.",
