@@ -1,5 +1,5 @@
 import { defaultYaml, explain, loadConfig, loadRunConfig, printConfig, showExplanation } from "../config/index.ts";
-import { isVerlError } from "../errors/index.ts";
+import { counted, isVerlError } from "../errors/index.ts";
 import type { CliCommand, CliContext } from "./command.ts";
 import { addConfigOptions, loadOptions, withoutPython, type ConfigOptions } from "./config-options.ts";
 
@@ -44,7 +44,7 @@ async function validate(args: readonly string[], options: Options, ctx: CliConte
   const tell = (verdict: object): void => ctx.print(JSON.stringify(verdict, null, 2));
   try {
     const { notes } = await loadRunConfig(request(args, options, ctx));
-    const remarks = notes.length === 0 ? "" : ` ${notes.length} remarks, see \`verl config explain\`.`;
+    const remarks = notes.length === 0 ? "" : ` ${counted(notes.length, "remark")}, see \`verl config explain\`.`;
     if (options.json) tell({ valid: true, problems: [], notes });
     else ctx.print(`The config is valid.${remarks}`);
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Finding, Level } from "../data/index.ts";
+import { counted } from "../errors/index.ts";
 import { table } from "./table.ts";
 
 /** Values of many rows in short; all 0 where there are none. */
@@ -54,9 +55,6 @@ export function showCheck({ file, rows, columns, tokens, scores, findings, not_c
     ...(findings.some(({ level }) => level === "error") ? [] : ["", "No errors."]),
   ].join("\n");
 }
-
-/** `1 row`, `2 rows`. */
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 /** No row has 0 tokens at most: then none could be read. */
 const showTokens = ({ p50, p95, max, limit }: NonNullable<DataCheck["tokens"]>): string =>

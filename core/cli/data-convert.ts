@@ -1,7 +1,7 @@
 import { extname, resolve } from "node:path";
 import type { Command } from "commander";
 import { convertRows, readMapping, readTable, typeText, writeParquet } from "../data/index.ts";
-import { VerlError } from "../errors/index.ts";
+import { counted, VerlError } from "../errors/index.ts";
 import type { CliContext } from "./command.ts";
 import { writeOutput } from "./output-file.ts";
 import { table } from "./table.ts";
@@ -52,7 +52,6 @@ export function configureConvert(self: Command, ctx: CliContext): void {
       const columns = Object.entries(schema).map(([name, type]) => [name, typeText(type)] as const);
       if (options.json)
         ctx.print(JSON.stringify({ file: out, rows: rows.length, columns: Object.fromEntries(columns) }, null, 2));
-      else
-        ctx.print(`Wrote ${rows.length} ${rows.length === 1 ? "row" : "rows"} to ${options.out}.\n${table(columns)}`);
+      else ctx.print(`Wrote ${counted(rows.length, "row")} to ${options.out}.\n${table(columns)}`);
     });
 }

@@ -1,4 +1,5 @@
 import type { LoadedConfig } from "../config/index.ts";
+import { counted } from "../errors/index.ts";
 import { CheckFailed, type Check } from "./doctor/check.ts";
 import type { CliCommand, CliContext } from "./command.ts";
 import { addConfigOptions, loadOptions, type ConfigOptions } from "./config-options.ts";
@@ -54,6 +55,6 @@ function report(checks: readonly Check[], failed: number): string {
     table(rows, ""),
     ...(fixes.length > 0 ? ["", "What to do:", ...fixes.map((fix) => `  ${fix.replaceAll("\n", "\n    ")}`)] : []),
     "",
-    failed === 0 ? "Nothing is wrong." : `${failed} of ${checks.length} checks failed.`,
+    failed === 0 ? "Nothing is wrong." : `${failed} of ${counted(checks.length, "check")} failed.`,
   ].join("\n");
 }

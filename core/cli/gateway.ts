@@ -5,7 +5,7 @@ import { InvalidArgumentError } from "commander";
 import { Gateway, trajectoriesOf, type Exchange, type Trajectory } from "../agent/index.ts";
 import { loadTokenizer, type Tokenizer } from "../data/index.ts";
 import type { RoleConfig, RolloutEngine } from "../engine/index.ts";
-import { VerlError } from "../errors/index.ts";
+import { counted, VerlError } from "../errors/index.ts";
 import { createRunContainer, ROLE_CONFIG, TOKENIZER } from "../registry/index.ts";
 import { activateBackend } from "../tensor/index.ts";
 import { JsonLinesFile } from "../trainer/rollout-log/index.ts";
@@ -53,7 +53,7 @@ Example:
         const work = (): Promise<number> => serve(folder, out, options, ctx);
         const written = await ctx.run(work, () => `What was written until now is in ${out.path}.`);
         if (options.json) ctx.print(JSON.stringify({ trajectories: written, out: out.path }));
-        else ctx.print(`Wrote ${written} trajectories to ${out.path}.`);
+        else ctx.print(`Wrote ${counted(written, "trajectory", "trajectories")} to ${out.path}.`);
       });
   },
 };

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { Option } from "commander";
 import type { ParsedAnswer, ParseOptions, ToolParser, ToolSchema } from "../agent/index.ts";
 import { loadTokenizer, parseLosslessJson, stringifyLosslessJson } from "../data/index.ts";
-import { VerlError } from "../errors/index.ts";
+import { counted, VerlError } from "../errors/index.ts";
 import { createRunContainer, TOKENIZER } from "../registry/index.ts";
 import type { CliCommand, CliContext } from "./command.ts";
 import { addRegistryOptions, loadForOptions, type RegistryOptions } from "./registry-options.ts";
@@ -131,6 +131,6 @@ function describe({ content, reasoning, calls, errors }: ParsedAnswer, cuts: num
     `reasoning  ${JSON.stringify(reasoning)}`,
     `calls      ${calls.length}, errors ${errors.length}`,
     ...lines.map((line) => `  ${line}`),
-    `in pieces  the same, cut at ${cuts} places and one letter at a time`,
+    `in pieces  the same, cut at ${counted(cuts, "place")} and one letter at a time`,
   ].join("\n");
 }

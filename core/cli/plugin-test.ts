@@ -1,5 +1,5 @@
 import { conformanceTests } from "../testing/suites.ts";
-import { VerlError } from "../errors/index.ts";
+import { counted, VerlError } from "../errors/index.ts";
 import { KIND_NAMES, type Kind } from "../registry/index.ts";
 import type { CliContext } from "./command.ts";
 import { loadPackage, type PluginPackage } from "./plugin-package.ts";
@@ -25,7 +25,7 @@ export async function testPackage(given: string, { json }: { json?: boolean }, c
   const failed =
     entries.flatMap(({ tests }) => tests).filter(({ error }) => error !== undefined).length + manifest.length;
   if (failed === 0) return;
-  throw new VerlError("VERL_TESTING_PROPERTY", `${failed} tests of ${found.manifest.name} failed.`, {
+  throw new VerlError("VERL_TESTING_PROPERTY", `${counted(failed, "test")} of ${found.manifest.name} failed.`, {
     hint: "A property that cannot hold by design goes into package.json, `verl.testing`, with the reason.",
     location: { plugin: found.manifest.name },
   });

@@ -2,6 +2,7 @@ import { InvalidArgumentError, type Command } from "commander";
 import { loadRunConfig, type LoadedConfig, type SchemaName } from "../config/index.ts";
 import { leaves } from "../config/print.ts";
 import { place } from "../config/problem.ts";
+import { counted } from "../errors/index.ts";
 import { pointedCheckpoint } from "../trainer/checkpoint/pointer.ts";
 import type { RunFacts } from "../trainer/report/run-facts.ts";
 import type { TrainerOptions } from "../trainer/run-options.ts";
@@ -87,7 +88,8 @@ function factsOf(command: SchemaName, loaded: LoadedConfig, args: readonly strin
 function tellNotes({ notes }: LoadedConfig, ctx: CliContext): void {
   for (const { message } of notes.slice(0, SHOWN_NOTES)) ctx.logger.info(`Note: ${message}`);
   const more = notes.length - SHOWN_NOTES;
-  if (more > 0) ctx.logger.info(`Note: ${more} more remarks about the config; \`verl config explain\` shows them all.`);
+  if (more > 0)
+    ctx.logger.info(`Note: ${counted(more, "more remark")} about the config; \`verl config explain\` shows them all.`);
 }
 
 const streamOf = (ctx: CliContext): TrainerOptions["stream"] => ({

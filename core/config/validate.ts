@@ -175,7 +175,10 @@ const NAMES: Readonly<Record<string, string>> = {
 
 /** "an integer of at least 1 or null". */
 export function expected(schema: FieldSchema): string {
-  if (schema.enum !== undefined) return `one of ${schema.enum.map((value) => JSON.stringify(value)).join(", ")}`;
+  if (schema.enum !== undefined)
+    return `one of ${choices(schema)
+      .map((value) => JSON.stringify(value))
+      .join(", ")}`;
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, minItems, items } = schema;
   const bounds = [
     minimum !== undefined && `at least ${minimum}`,
@@ -195,6 +198,12 @@ export function expected(schema: FieldSchema): string {
   return [`${first}${range}`, ...(schema["x-infinite"] ? ["inf"] : []), ...rest].join(" or ");
 }
 
+/** Every spelling that a choice accepts. */
+const choices = ({ enum: values = [], "x-aliases": aliases = {} }: FieldSchema): readonly unknown[] => [
+  ...values,
+  ...Object.keys(aliases),
+];
+
 const NAMES_MANY: Readonly<Record<string, string>> = { string: "texts", number: "numbers", integer: "integers" };
 
 function hintFor(schema: FieldSchema, node: Node): string | undefined {
@@ -209,7 +218,7 @@ function hintFor(schema: FieldSchema, node: Node): string | undefined {
     return didYouMean(
       nearest(
         value,
-        schema.enum.filter((allowed) => typeof allowed === "string"),
+        choices(schema).filter((allowed) => typeof allowed === "string"),
       ),
     );
   }

@@ -2,7 +2,7 @@ import { VerlError } from "../errors/index.ts";
 import type { EntryMeta, Injectable } from "./entry.ts";
 import { kindInfo, type Kind } from "./kinds.ts";
 import { methodsMissingFromClass, methodsMissingFromInstance } from "./missing-methods.ts";
-import { nearest, quotedAlternatives } from "./nearest.ts";
+import { nearest } from "./nearest.ts";
 import { schemaFaults } from "./options-schema.ts";
 import type { Registration } from "./store.ts";
 
@@ -26,8 +26,11 @@ const RULES: Record<
 
 /** @throws VERL_ENTRY_META_INVALID, naming the plugin, when an entry lacks or misspells what `EntryMeta` asks. */
 export function checkEntry(kind: Kind, key: string, entry: unknown, source: string): asserts entry is EntryMeta {
+  const of = { kind, key, source };
   const fault = entryFault(kind, entry);
-  if (fault !== undefined) throw invalid({ kind, key, source }, fault);
+  if (fault !== undefined) throw invalid(of, fault);
+  const misspelt = misspelling(kind, entry as object);
+  if (misspelt !== undefined) throw invalid(of, `has \`${misspelt.name}\`, which means nothing`, misspelt.meant);
 }
 
 /** Methods may be fields, which a class does not show before it is constructed. @throws VERL_ENTRY_META_INVALID */
@@ -36,9 +39,14 @@ export function checkInstance(of: Pick<Registration, "kind" | "key" | "source">,
   if (missing.length > 0) throw invalid(of, lacks(missing));
 }
 
-function invalid({ kind, key, source }: Pick<Registration, "kind" | "key" | "source">, fault: string): VerlError {
-  return new VerlError("VERL_ENTRY_META_INVALID", `The ${kindInfo(kind).title} "${key}" of ${source} ${fault}.`, {
-    hint: `This is for the author of ${source} to mend.`,
+function invalid(
+  { kind, key, source }: Pick<Registration, "kind" | "key" | "source">,
+  what: string,
+  meant?: string,
+): VerlError {
+  const question = meant === undefined ? "" : `Did you mean "${meant}"? `;
+  return new VerlError("VERL_ENTRY_META_INVALID", `The ${kindInfo(kind).title} "${key}" of ${source} ${what}.`, {
+    hint: `${question}This is for the author of ${source} to mend.`,
     location: { plugin: source },
     details: { kind, key },
   });
@@ -63,10 +71,15 @@ function entryFault(kind: Kind, entry: unknown): string | undefined {
     const lacking = methodsMissingFromClass(kind, create);
     if (lacking.length > 0) return lacks(lacking);
   }
-  for (const name of Object.keys(fields)) {
-    if ([...META, ...members].includes(name)) continue;
+  return undefined;
+}
+
+/** An entry may have fields of its own, but none that looks like one of `EntryMeta`. */
+function misspelling(kind: Kind, entry: object): { name: string; meant: string } | undefined {
+  for (const name of Object.keys(entry)) {
+    if ([...META, ...kindInfo(kind).members].includes(name)) continue;
     const [meant] = nearest(name, META, 1);
-    if (meant !== undefined) return `has \`${name}\`; did you mean ${quotedAlternatives([meant])}`;
+    if (meant !== undefined) return { name, meant };
   }
   return undefined;
 }

@@ -143,9 +143,10 @@ const FIELDS = ["name", "version", "verl", "provides"] as const;
 function checkDefinition(plugin: Plugin): void {
   const fields: Readonly<Record<string, unknown>> = { ...plugin };
   const name = typeof fields["name"] === "string" ? fields["name"] : "a plugin";
-  const fail = (what: string): never => {
+  const fail = (what: string, meant: readonly string[] = []): never => {
+    const question = meant.length > 0 ? `Did you mean ${quotedAlternatives(meant)}? ` : "";
     throw new VerlError("VERL_PLUGIN_META", `The definition of ${name} ${what}.`, {
-      hint: "`definePlugin` takes `name`, `version`, `verl` (a range of versions) and `provides` (what `provide` returns).",
+      hint: `${question}\`definePlugin\` takes \`name\`, \`version\`, \`verl\` (a range of versions) and \`provides\` (what \`provide\` returns).`,
       location: { plugin: name },
     });
   };
@@ -168,19 +169,14 @@ function checkDefinition(plugin: Plugin): void {
   if (!Array.isArray(fields["provides"])) fail("has no array `provides`");
   for (const field of Object.keys(fields)) {
     if ((FIELDS as readonly string[]).includes(field)) continue;
-    const meant = nearest(field, FIELDS);
-    fail(
-      `has \`${field}\`, which means nothing${meant.length > 0 ? `; did you mean ${quotedAlternatives(meant)}` : ""}`,
-    );
+    fail(`has \`${field}\`, which means nothing`, nearest(field, FIELDS));
   }
   for (const [index, item] of plugin.provides.entries()) {
     if (typeof item !== "object" || item === null || typeof item.key !== "string")
       fail(`has in \`provides\`, at ${index}, what \`provide\` did not make`);
     if (KIND_NAMES.includes(item.kind)) continue;
     const meant = nearest(String(item.kind), KIND_NAMES);
-    fail(
-      `provides "${item.key}" of the kind "${item.kind}", which does not exist${meant.length > 0 ? `; did you mean ${quotedAlternatives(meant)}` : ""}`,
-    );
+    fail(`provides "${item.key}" of the kind "${item.kind}", which does not exist`, meant);
   }
 }
 

@@ -1,3 +1,4 @@
+import { counted } from "../errors/index.ts";
 import type { FitResult } from "./run-record.ts";
 
 /** How a run ended, in lines for the terminal. @param start steps done before it began. */
@@ -15,8 +16,8 @@ function ending({ step, total, interrupted, checkpoint, validation }: FitResult,
     if (step === start && Object.keys(validation).length > 0)
       return `Validated the model of step ${step}; trainer.val_only trains none.`;
     return start < total
-      ? `Done: ${step} of ${steps(total)}.`
-      : `Nothing was left to do: the checkpoint is of step ${start}, and the run has ${steps(total)}.`;
+      ? `Done: ${step} of ${counted(total, "step")}.`
+      : `Nothing was left to do: the checkpoint is of step ${start}, and the run has ${counted(total, "step")}.`;
   }
   const stopped = step === 0 ? "Stopped before the first step" : `Stopped after step ${step} of ${total}`;
   if (checkpoint)
@@ -24,5 +25,3 @@ function ending({ step, total, interrupted, checkpoint, validation }: FitResult,
   const unsaved = step === 0 ? ";" : ". No checkpoint was written (trainer.save_freq), so";
   return `${stopped}${unsaved} the same command starts from the beginning.`;
 }
-
-const steps = (count: number): string => (count === 1 ? "1 step" : `${count} steps`);

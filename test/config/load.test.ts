@@ -178,6 +178,12 @@ describe("loadConfig", () => {
     expect(errorOf(() => load([], "constructor: 1")).code).toBe("VERL_CONFIG_KEY_UNKNOWN");
   });
 
+  it("names every spelling that a choice accepts", () => {
+    const [problem] = problemsOf(() => load(["trainer.resume_mode=pth"]));
+    expect(problem!.message).toContain('it must be one of "auto", "disable", "resume_path", "path".');
+    expect(problem!.hint).toBe("Did you mean `path`?");
+  });
+
   it("leaves nothing behind where ~ removes, and refuses where a value is needed", () => {
     const { config } = load(["~trainer.logger", "~data.seed", "~algorithm.adv_kwargs"]);
     expect([config.trainer.logger, config.data.seed, config.algorithm.adv_kwargs]).toEqual([[], null, {}]);

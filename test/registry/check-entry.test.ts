@@ -21,12 +21,17 @@ const register = (entry: unknown) =>
   registries.adv_estimator.register("mine", entry as never, { source: "verl-plugin-x@1.0.0" });
 
 describe("an entry", () => {
-  it.each<[string, unknown, string]>([
+  it.each<[string, unknown, string, string?]>([
     ["is no object", "grpo", "is string, not an object"],
     ["is null", null, "is null, not an object"],
     ["has no description", { ...estimator(), description: " " }, "has no `description`"],
     ["has no compute", { description: "x" }, "has no function `compute`"],
-    ["misspells a field", { ...estimator(), require: ["values"] }, 'has `require`; did you mean "requires"'],
+    [
+      "misspells a field",
+      { ...estimator(), require: ["values"] },
+      "has `require`, which means nothing.",
+      'Did you mean "requires"? ',
+    ],
     ["has aliases that are no list", { ...estimator(), aliases: "m" }, "has `aliases` that is not an array of keys"],
     [
       "has requires of a wrong type",
@@ -38,9 +43,10 @@ describe("an entry", () => {
       { ...estimator(), metrics: { "actor/x": 1 } },
       "has `metrics` that is not an object",
     ],
-  ])("that %s is refused, and its plugin named", async (_, entry, words) => {
+  ])("that %s is refused, and its plugin named", async (_, entry, words, question = "") => {
     const error = await failure(() => register(entry));
     expect(error.code).toBe("VERL_ENTRY_META_INVALID");
+    expect(error.hint).toBe(`${question}This is for the author of verl-plugin-x@1.0.0 to mend.`);
     expect(error.message).toContain(`The advantage estimator "mine" of verl-plugin-x@1.0.0 ${words}`);
     expect(error.location).toEqual({ plugin: "verl-plugin-x@1.0.0" });
     expect(registries.adv_estimator.keys()).toEqual([]);

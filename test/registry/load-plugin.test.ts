@@ -154,22 +154,24 @@ describe("checks", () => {
     expect(error.hint).toContain(hint);
   });
 
-  it.each<[object, string]>([
+  it.each<[object, string, string?]>([
     [{ verl: "latest" }, 'has `verl: "latest"`, which is not a range'],
     [{ verl: undefined }, "which is not a range"],
     [{ name: "" }, "has no `name`"],
     [{ version: 1 }, "has no `version`"],
     [{ provides: {} }, "has no array `provides`"],
-    [{ provide: [] }, 'has `provide`, which means nothing; did you mean "provides"'],
+    [{ provide: [] }, "has `provide`, which means nothing.", 'Did you mean "provides"? '],
     [{ provides: [null] }, "at 0, what `provide` did not make"],
     [
       { provides: [{ kind: "policy_los", key: "x", entry: {} }] },
-      'of the kind "policy_los", which does not exist; did you mean "policy_loss"',
+      'of the kind "policy_los", which does not exist.',
+      'Did you mean "policy_loss"? ',
     ],
-  ])("a definition with %j", async (more, words) => {
+  ])("a definition with %j", async (more, words, question = "") => {
     const error = await failure(() => registerPlugin(plugin(more)));
     expect(error.code).toBe("VERL_PLUGIN_META");
     expect(error.message).toContain(words);
+    expect(error.hint).toContain(`${question}\`definePlugin\` takes`);
   });
 
   it("run in one order, whatever else is wrong", async () => {

@@ -1,4 +1,4 @@
-import { VerlError } from "../../errors/verl-error.ts";
+import { counted, VerlError } from "../../errors/index.ts";
 import { nearest, quotedAlternatives } from "../../registry/nearest.ts";
 import type { RolloutCorrectionConfig } from "./config.ts";
 
@@ -98,7 +98,7 @@ function boundTexts(threshold: unknown, names: readonly string[], path: string):
   if (texts.length === 1 || texts.length === names.length) return texts;
   throw invalid(
     path,
-    `rollout_rs_threshold has ${texts.length} bounds ("${threshold}") for ${plural(names.length, "rule")} (${names.join(", ")}).`,
+    `rollout_rs_threshold has ${texts.length} bounds ("${threshold}") for ${counted(names.length, "rule")} (${names.join(", ")}).`,
     "Give one bound for all rules, or exactly one a rule; a rule named twice counts once.",
   );
 }
@@ -142,8 +142,6 @@ function positive(name: string, part: string, text: string, path: string): numbe
   if (value <= 0) throw invalid(path, `${which} must be positive.`, "Bounds are ratios (k1) or divergences (k2, k3).");
   return value;
 }
-
-const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 function invalid(path: string, message: string, hint: string): VerlError {
   return new VerlError("VERL_ALGORITHM_CONFIG", message, { location: { path }, hint });

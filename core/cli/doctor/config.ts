@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { loadRunConfig, type LoadedConfig, type LoadOptions } from "../../config/index.ts";
-import { formatLocation, isVerlError, type ErrorLocation } from "../../errors/index.ts";
+import { counted, formatLocation, isVerlError, type ErrorLocation } from "../../errors/index.ts";
 import { loadedPlugins, loadPlugins } from "../../registry/index.ts";
 import { availablePlugins } from "../list-available.ts";
 import type { Check } from "./check.ts";
@@ -18,7 +18,8 @@ interface ConfigProblem {
 export async function checkConfig(options: LoadOptions): Promise<{ checks: Check[]; loaded?: LoadedConfig }> {
   try {
     const loaded = await loadRunConfig(options);
-    const remarks = loaded.notes.length === 0 ? "" : `, with ${loaded.notes.length} remarks (\`verl config explain\`)`;
+    const remarks =
+      loaded.notes.length === 0 ? "" : `, with ${counted(loaded.notes.length, "remark")} (\`verl config explain\`)`;
     return { checks: [{ name: "config", state: "ok", detail: `valid${remarks}` }], loaded };
   } catch (error) {
     if (!isVerlError(error)) throw error;
@@ -40,7 +41,7 @@ export async function checkPlugins(cwd: string): Promise<Check[]> {
   await loadPlugins([]);
   const used = loadedPlugins().map(({ name, version, provides }): Check => {
     const source = version === undefined ? name : `${name}@${version}`;
-    return { name: "plugin", state: "ok", detail: `${source}, ${provides.length} entries` };
+    return { name: "plugin", state: "ok", detail: `${source}, ${counted(provides.length, "entry", "entries")}` };
   });
   const idle = availablePlugins(cwd).map(({ name, version }): Check => {
     return { name: "plugin", state: "note", detail: `${name}@${version} is installed, not enabled` };
