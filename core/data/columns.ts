@@ -56,6 +56,10 @@ export function asMessages(value: unknown, column: string, origin: RowOrigin): C
         "a message { role: string, content: string or list of parts }",
       );
     }
+    if (message.content === null && !Array.isArray(message.tool_calls)) {
+      const expected = "text or a list of parts; only a message with tool_calls may have none";
+      throw wrongType(`${column}[${index}].content`, origin, null, expected);
+    }
     const kept = withoutNullFields(message) as ChatMessage;
     const calls = Array.isArray(kept.tool_calls) && { tool_calls: kept.tool_calls.map(withArgumentsRead) };
     return { ...kept, content: callsAlone ? "" : (kept.content ?? null), ...calls };

@@ -68,6 +68,18 @@ describe("asMessages", () => {
     const error = await errorOf(() => asMessages([{ role: "assistant" }], "messages", ORIGIN));
     expect(error.code).toBe("VERL_DATA_COLUMN_TYPE");
   });
+
+  it.each([undefined, null])("names message and row of a content that is null, with %s tool calls", async (calls) => {
+    const messages = [
+      { role: "user", content: "a" },
+      { role: "assistant", content: null, tool_calls: calls },
+    ];
+    const error = await errorOf(() => asMessages(messages, "messages", { file: "a.jsonl", row: 3 }));
+    expect(error).toMatchObject({ code: "VERL_DATA_COLUMN_TYPE", location: { file: "a.jsonl" } });
+    expect(error.message).toBe(
+      'Column "messages[1].content", row 3 holds nothing; expected text or a list of parts; only a message with tool_calls may have none.',
+    );
+  });
 });
 
 describe("inferSchema", () => {
