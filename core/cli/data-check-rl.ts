@@ -7,7 +7,6 @@ import {
   findLengths,
   findRefused,
   inferSchema,
-  loadTokenizer,
   measurePrompts,
   Reasons,
   typeText,
@@ -23,6 +22,7 @@ import { loadScoreFunctions, mapConcurrent, needsGroundTruth, type ScoreFunction
 import { callScore } from "../reward/score-call.ts";
 import { createRng } from "../tensor/rng.ts";
 import { RunConsole } from "../trainer/run-console.ts";
+import { loadRunTokenizer } from "../trainer/run-tokenizer.ts";
 import type { CliContext } from "./command.ts";
 import { spreadOf, type DataCheck } from "./data-check-report.ts";
 
@@ -52,7 +52,7 @@ export async function checkPrompts(
   const console = new RunConsole({
     stream: { write: (text) => ctx.status(text), isTTY: ctx.interactive, columns: process.stderr.columns },
   });
-  const tokenizer = hasModel ? await tokenizerOf(config) : undefined;
+  const tokenizer = hasModel ? await loadRunTokenizer(config) : undefined;
   const { readable, findings } = checkRows(rows, {
     file,
     messagesKey: data.prompt_key,
@@ -87,12 +87,6 @@ export async function checkPrompts(
 export function columnsOf(rows: readonly Row[]): Record<string, string> {
   const schema = inferSchema(rows, { mixed: "json" });
   return Object.fromEntries(Object.entries(schema).map(([name, type]) => [name, typeText(type)]));
-}
-
-function tokenizerOf({ data, actor_rollout_ref: { model } }: PpoConfig): Promise<Tokenizer> {
-  return loadTokenizer(data.tokenizer ?? model.tokenizer_path ?? model.path, {
-    chatTemplate: model.custom_chat_template,
-  });
 }
 
 /** The tools of the run, made as the run makes them. */

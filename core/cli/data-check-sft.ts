@@ -3,7 +3,6 @@ import {
   checkRows,
   findingOf,
   findLengths,
-  loadTokenizer,
   maskConversations,
   maskHere,
   Reasons,
@@ -14,6 +13,7 @@ import {
 } from "../data/index.ts";
 import { isVerlError } from "../errors/index.ts";
 import { RunConsole } from "../trainer/run-console.ts";
+import { loadRunTokenizer } from "../trainer/run-tokenizer.ts";
 import type { CliContext } from "./command.ts";
 import { columnsOf } from "./data-check-rl.ts";
 import { spreadOf, type DataCheck } from "./data-check-report.ts";
@@ -54,13 +54,12 @@ export async function checkConversations(
 /** Tokenises each conversation with its assistant's tokens marked, and tells which ones could not be trained on. */
 async function mask(
   rows: readonly CheckedRow[],
-  { data, model }: SftConfig,
+  config: SftConfig,
   file: string,
   ctx: CliContext,
 ): Promise<{ tokens: DataCheck["tokens"]; findings: Finding[] }> {
-  const tokenizer = await loadTokenizer(model.tokenizer_path ?? model.path, {
-    chatTemplate: model.custom_chat_template,
-  });
+  const { data } = config;
+  const tokenizer = await loadRunTokenizer(config);
   const console = new RunConsole({
     stream: { write: (text) => ctx.status(text), isTTY: ctx.interactive, columns: process.stderr.columns },
   });
