@@ -48,7 +48,7 @@ class PooledScorer implements Scorer {
 
   async run(calls: readonly ScoreCall[], signal?: AbortSignal): Promise<Scored[]> {
     await this.start();
-    return mapConcurrent(calls, this.pool.size, (call) => this.pool.run(call, this.timeoutS, signal), signal);
+    return mapConcurrent(calls, this.pool.capacity, (call) => this.pool.run(call, this.timeoutS, signal), signal);
   }
 
   dispose(): Promise<void> {

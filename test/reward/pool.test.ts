@@ -88,6 +88,28 @@ describe.each(["process", "thread"] as const)("a pool of a %s each", (isolation)
 });
 
 describe("a pool of processes", () => {
+  it("loses no call that waits in a host behind one that ends it", async () => {
+    // Quick calls are posted ahead, so each of these has the next one waiting behind it.
+    const pool = await poolOf({ timeoutS: 0.5, workers: 1 });
+    const rewards = (await score(pool, ["a", "bb", "loop", "ccc", "exit", "dddd", "throw", "e"])).map(brief);
+    expect(rewards).toEqual([
+      1,
+      2,
+      "timeout: timed out after 0.5 s",
+      3,
+      "error: the scoring process ended itself with code 3",
+      4,
+      expect.stringMatching(/^error: RangeError/),
+      1,
+    ]);
+  }, 90_000);
+
+  it("has one call at a time, whatever waits behind it", async () => {
+    const pool = await poolOf({ name: "alone", workers: 1 });
+    const rewards = await score(pool, Array<string>(20).fill("a"));
+    expect(rewards.map(brief)).toEqual(Array(20).fill(1));
+  }, 90_000);
+
   it("ends one whose large tables or buffers fill the memory", async () => {
     const pool = await poolOf();
     const full = "memory: the score function took more than 96 MiB";

@@ -8,7 +8,7 @@ export interface HostSetup {
   readonly sources: readonly ScoreSource[];
 }
 
-/** The pool to a host: once the set-up, then one call at a time. */
+/** The pool to a host: once the set-up, then calls, which the host makes one after another. */
 export type ToHost = { readonly setup: HostSetup } | { readonly call: ScoreCall; readonly seconds: number };
 
 /** An error as plain data. */
@@ -18,7 +18,7 @@ export interface HostError {
   readonly hint?: string;
 }
 
-/** A host to the pool: one answer to each message. */
+/** A host to the pool: one answer to each message, in their order. */
 export type FromHost = { readonly ready: true } | { readonly scored: Scored } | { readonly failed: HostError };
 
 /** A host's end of the line. */

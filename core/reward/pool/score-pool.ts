@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import { availableParallelism } from "node:os";
 import { ERROR_CODES, VerlError } from "../../errors/index.ts";
 import { loadedPlugins } from "../../registry/load-plugin.ts";
@@ -6,8 +5,9 @@ import { DeadlineError } from "../deadline.ts";
 import { unscored, unscoredClass } from "../sample-reward.ts";
 import { forAll, type ScoreCall, type Scored } from "../score-call.ts";
 import type { ScoreFunctions } from "../score-functions.ts";
-import { openLane, type Isolation, type Lane, type LaneEnd } from "./lane.ts";
-import type { FromHost, HostError, HostSetup } from "./messages.ts";
+import { CannotPost, HostLine, NOT_BEGUN, type Answer } from "./host-line.ts";
+import type { Isolation, LaneEnd } from "./lane.ts";
+import type { HostError, HostSetup } from "./messages.ts";
 
 export interface PoolOptions {
   /** Hosts. null: one a core. */
@@ -24,34 +24,43 @@ const GRACE_S = 0.25;
 /** A host that died under a sample may have died of an earlier one: the sample gets a second, fresh host. */
 const ATTEMPTS = 2;
 
+/** Seconds of a call below which the next one is posted before it ends. A long one may turn out endless, and none should wait behind it. */
+const QUICK_S = 0.05;
+/** Calls of a host then: one under way, and one that waits there. */
+const AHEAD = 2;
+
 interface Waiting {
-  take(lane: Lane): void;
+  use(line: HostLine): void;
   fail(error: Error): void;
 }
 
 /** What ended a call in a host. */
-type Outcome = { readonly scored: Scored } | { readonly died: LaneEnd };
+type Outcome = { readonly scored: Scored } | { readonly died: LaneEnd } | typeof NOT_BEGUN;
 
 /**
  * Processes or threads that call score functions, each one call at a time. A call that does not end in time costs its host, which is
  * replaced at once; so does one that takes too much memory or ends the host itself. All other calls keep their results.
  */
 export class ScorePool {
-  readonly size: number;
+  /** Calls that keep all hosts busy. */
+  readonly capacity: number;
+  private readonly size: number;
   private readonly setup: HostSetup;
-  private readonly lanes = new Set<Lane>();
-  private readonly idle: Lane[] = [];
+  private readonly lines = new Set<HostLine>();
+  /** Those whose host has loaded its functions. */
+  private readonly ready = new Set<HostLine>();
   private readonly waiting = new Set<Waiting>();
-  /** What is called with a host's next message, or with its end. */
-  private readonly listeners = new Map<Lane, (event: FromHost | LaneEnd) => void>();
   private readonly dying = new Set<Promise<void>>();
   private broken: Error | undefined;
+  /** The last call took little time. */
+  private quick = false;
 
   constructor(
     functions: readonly ScoreFunctions[],
     private readonly options: PoolOptions,
   ) {
     this.size = options.workers ?? availableParallelism();
+    this.capacity = this.size * AHEAD;
     const sources = functions.map(({ source }) => {
       if (source === undefined) throw unknownSource();
       return source;
@@ -73,87 +82,53 @@ export class ScorePool {
   /** One call. Time-outs, lost hosts and what the function throws leave its samples unscored. */
   async run(call: ScoreCall, seconds: number, signal?: AbortSignal): Promise<Scored> {
     const start = performance.now();
-    for (let attempt = 1; ; attempt++) {
+    for (let attempt = 1; ;) {
       const outcome = await this.attempt(call, seconds, signal);
+      if (outcome === NOT_BEGUN) continue;
       if ("scored" in outcome) return outcome.scored;
       const { kind, detail } = outcome.died;
-      if (kind === "timeout" || attempt === ATTEMPTS)
+      if (kind === "timeout" || attempt++ === ATTEMPTS)
         return { rewards: forAll(call, unscored(kind, detail)), seconds: (performance.now() - start) / 1000 };
     }
   }
 
   async dispose(): Promise<void> {
     this.fail(new Error("the pool of score functions has ended"));
-    for (const lane of this.lanes) {
-      this.kill(lane);
-      this.listeners.get(lane)?.({ kind: "error", detail: "the pool has ended" });
-    }
+    for (const line of this.lines) this.kill(line);
     await Promise.all(this.dying);
   }
 
   private async attempt(call: ScoreCall, seconds: number, signal?: AbortSignal): Promise<Outcome> {
-    const lane = await this.free(signal);
+    const { line, answer } = await this.withRoom(
+      (free) => ({ line: free, answer: free.ask({ call, seconds }, { seconds: seconds + GRACE_S, signal }) }),
+      signal,
+    );
     try {
-      const event = await this.ask(lane, { call, seconds }, { seconds: seconds + GRACE_S, signal });
-      if ("failed" in event) throw hostError(event.failed);
-      if ("kind" in event) {
-        this.replace(lane);
-        return { died: event };
+      const outcome = outcomeOf(await answer);
+      if (outcome === NOT_BEGUN) return outcome;
+      if ("died" in outcome || isLate(outcome.scored)) this.replace(line);
+      else {
+        this.quick = outcome.scored.seconds < QUICK_S;
+        this.offer();
       }
-      if (!("scored" in event)) throw new Error("the pool's host answered another question");
-      const [first] = event.scored.rewards;
-      // The function may go on behind its deadline, and would disturb the next sample.
-      const late = first !== undefined && "unscored" in first && unscoredClass(first.unscored) === "timeout";
-      if (late) this.replace(lane);
-      else this.release(lane);
-      return event;
+      return outcome;
     } catch (error) {
-      this.replace(lane);
+      if (error instanceof CannotPost) {
+        this.offer();
+        return { scored: { rewards: forAll(call, unscored("error", error.message)), seconds: 0 } };
+      }
+      this.replace(line);
       if (!(error instanceof DeadlineError)) throw error;
       return { died: { kind: "timeout", detail: `timed out after ${seconds} s` } };
     }
   }
 
-  /** Posts a message and waits for the answer, or for the host's end. */
-  private ask(
-    lane: Lane,
-    message: Parameters<Lane["post"]>[0],
-    { seconds, signal }: { seconds: number; signal?: AbortSignal },
-  ): Promise<FromHost | LaneEnd> {
-    return new Promise((resolve, reject) => {
-      const settle = (act: () => void): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", abort);
-        this.listeners.delete(lane);
-        act();
-      };
-      const abort = (): void => settle(() => reject(signal!.reason as Error));
-      const late = (): void => settle(() => reject(new DeadlineError(`no answer in ${seconds} s`)));
-      // Where this thread was busy, the answer may be here already: what has arrived is read before the host is given up.
-      const timer = setTimeout(() => {
-        setImmediate(() => setImmediate(() => this.listeners.get(lane) === listener && late()));
-      }, seconds * 1000);
-      const listener = (event: FromHost | LaneEnd): void => settle(() => resolve(event));
-      this.listeners.set(lane, listener);
-      if (signal !== undefined) {
-        setMaxListeners(0, signal);
-        if (signal.aborted) return abort();
-        signal.addEventListener("abort", abort, { once: true });
-      }
-      try {
-        lane.post(message);
-      } catch (error) {
-        listener({ kind: "error", detail: `the sample cannot be handed on: ${(error as Error).message}` });
-      }
-    });
-  }
-
-  /** A host that is ready and idle. */
-  private free(signal?: AbortSignal): Promise<Lane> {
+  /** Has `use` called with a host that can take a message, at once or when there is one. */
+  private withRoom<T>(use: (line: HostLine) => T, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     if (this.broken !== undefined) throw this.broken;
-    const idle = this.idle.pop();
-    if (idle !== undefined) return Promise.resolve(idle);
+    const line = this.room();
+    if (line !== undefined) return Promise.resolve(use(line));
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.waiting.delete(waiting);
@@ -164,9 +139,9 @@ export class ScorePool {
         reject(signal!.reason as Error);
       };
       const waiting: Waiting = {
-        take(lane) {
+        use(free) {
           leave();
-          resolve(lane);
+          resolve(use(free));
         },
         fail(error) {
           leave();
@@ -178,52 +153,60 @@ export class ScorePool {
     });
   }
 
-  private release(lane: Lane): void {
-    if (!this.lanes.has(lane)) return;
-    const [next] = this.waiting;
-    if (next === undefined) this.idle.push(lane);
-    else next.take(lane);
+  /** The host with the least to do, if it can take a message. */
+  private room(): HostLine | undefined {
+    let least: HostLine | undefined;
+    for (const line of this.ready) if (least === undefined || line.load < least.load) least = line;
+    return least !== undefined && least.load < (this.quick ? AHEAD : 1) ? least : undefined;
+  }
+
+  /** Hands room to those who wait for it. */
+  private offer(): void {
+    for (const waiting of this.waiting) {
+      const line = this.room();
+      if (line === undefined) return;
+      waiting.use(line);
+    }
   }
 
   private async open(): Promise<void> {
     const { isolation, memoryLimitMb } = this.options;
-    const lane = openLane(isolation, memoryLimitMb, {
-      message: (message) => this.listeners.get(lane)?.(message),
-      end: (why) => this.lost(lane, why),
-    });
-    this.lanes.add(lane);
-    let answer: FromHost | LaneEnd;
+    const line = new HostLine(isolation, memoryLimitMb, (ended) => this.lost(ended));
+    this.lines.add(line);
+    let answer: Answer;
     try {
-      answer = await this.ask(lane, { setup: this.setup }, { seconds: START_S });
+      answer = await line.ask({ setup: this.setup }, { seconds: START_S });
     } catch (error) {
-      this.kill(lane);
+      this.kill(line);
       throw error instanceof DeadlineError ? notReady(`it was not ready after ${START_S} s`) : error;
     }
-    if ("ready" in answer) return this.release(lane);
-    this.kill(lane);
+    if (answer !== NOT_BEGUN && "ready" in answer) {
+      if (this.lines.has(line)) this.ready.add(line);
+      return this.offer();
+    }
+    this.kill(line);
+    if (answer === NOT_BEGUN) throw notReady("the pool has ended");
     if ("failed" in answer) throw hostError(answer.failed);
     throw notReady("kind" in answer ? answer.detail : "it answered another question");
   }
 
   /** A host died: whoever waits for it hears of it. An idle one is replaced. */
-  private lost(lane: Lane, why: LaneEnd): void {
-    this.lanes.delete(lane);
-    const listener = this.listeners.get(lane);
-    if (listener !== undefined) return listener(why);
-    this.replace(lane);
+  private lost(line: HostLine): void {
+    this.lines.delete(line);
+    this.ready.delete(line);
+    if (line.load === 0) this.replace(line);
   }
 
-  private replace(lane: Lane): void {
-    this.kill(lane);
+  private replace(line: HostLine): void {
+    this.kill(line);
     if (this.broken !== undefined) return;
     this.open().catch((error: Error) => this.fail(error));
   }
 
-  private kill(lane: Lane): void {
-    this.lanes.delete(lane);
-    const at = this.idle.indexOf(lane);
-    if (at >= 0) this.idle.splice(at, 1);
-    const killed = lane.kill().finally(() => this.dying.delete(killed));
+  private kill(line: HostLine): void {
+    this.lines.delete(line);
+    this.ready.delete(line);
+    const killed = line.kill().finally(() => this.dying.delete(killed));
     this.dying.add(killed);
   }
 
@@ -232,6 +215,19 @@ export class ScorePool {
     this.broken ??= error;
     for (const waiting of this.waiting) waiting.fail(this.broken);
   }
+}
+
+/** @throws VerlError of a host that could not call the function. */
+function outcomeOf(answer: Answer): Outcome {
+  if (answer === NOT_BEGUN || "scored" in answer) return answer;
+  if ("kind" in answer) return { died: answer };
+  if ("failed" in answer) throw hostError(answer.failed);
+  throw new Error("the pool's host answered another question");
+}
+
+/** The function may go on behind its deadline, and would disturb the next sample. */
+function isLate({ rewards: [first] }: Scored): boolean {
+  return first !== undefined && "unscored" in first && unscoredClass(first.unscored) === "timeout";
 }
 
 const notReady = (why: string): VerlError =>

@@ -4,7 +4,7 @@ import { callScore } from "../score-call.ts";
 import { loadScoreFunctions, type ScoreFunctions } from "../score-functions.ts";
 import type { FromHost, HostChannel, HostError, HostSetup, ToHost } from "./messages.ts";
 
-/** What a host does: loads the plugins and the functions by itself, then calls them as it is asked. */
+/** What a host does: loads the plugins and the functions by itself, then calls them as it is asked, one after another. */
 export function serve(channel: HostChannel): void {
   let functions: ScoreFunctions[] = [];
   const answer = async (message: ToHost): Promise<FromHost> => {
@@ -15,8 +15,10 @@ export function serve(channel: HostChannel): void {
     const { call, seconds } = message;
     return { scored: await callScore(functions[call.of]!, call, seconds) };
   };
+  let last: Promise<void> = Promise.resolve();
   channel.onMessage((message) => {
-    void answer(message)
+    last = last
+      .then(() => answer(message))
       .catch((error: unknown): FromHost => ({ failed: plain(error) }))
       .then((reply) => channel.post(reply));
   });
