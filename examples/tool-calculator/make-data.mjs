@@ -11,7 +11,7 @@ const MOST = 499;
 const HELD_OUT = 256;
 const DEMONSTRATIONS = 200;
 /** Of the demonstrations: calls of the calculator, and of a tool that does not exist; the others answer at once. */
-const CALLS = 0.4;
+const CALLS = 0.5;
 const MISTAKEN_CALLS = 0.1;
 /** Sums that each demonstrated call is chosen from. */
 const CHOICES = 16;

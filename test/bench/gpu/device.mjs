@@ -3,8 +3,11 @@ import * as tf from "@tensorflow/tfjs";
 /** tfjs' WebGPU backend, with the parts that its types keep private. */
 export const gpu = () => tf.backend();
 
-/** Median of device timestamps around `work`, which records kernels: milliseconds. */
-export async function deviceMs(work, { repeats = 20, warm = 3 } = {}) {
+/**
+ * Median of device timestamps around `work`, which records kernels: milliseconds.
+ * @param busyCopies copies of 256 MiB right before each sample, for a card that rests between short samples lowers its clocks.
+ */
+export async function deviceMs(work, { repeats = 20, warm = 3, busyCopies = 0 } = {}) {
   const backend = gpu();
   const { device } = backend;
   // One command buffer for all that is timed.
@@ -13,6 +16,7 @@ export async function deviceMs(work, { repeats = 20, warm = 3 } = {}) {
   const { QUERY_RESOLVE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const resolved = device.createBuffer({ size: 16, usage: QUERY_RESOLVE | COPY_SRC });
   const staging = device.createBuffer({ size: 16, usage: COPY_DST | MAP_READ });
+  const [source, target] = [COPY_SRC, COPY_DST].map((usage) => device.createBuffer({ size: 2 ** 28, usage }));
   const times = [];
   for (let i = -warm; i < repeats; i += 1) {
     backend.ensureCommandEncoderReady();
@@ -22,6 +26,8 @@ export async function deviceMs(work, { repeats = 20, warm = 3 } = {}) {
       backend.endComputePassEncoder();
       commandEncoder.beginComputePass({ timestampWrites: { querySet, endOfPassWriteIndex: index } }).end();
     };
+    backend.endComputePassEncoder();
+    for (let copy = 0; copy < busyCopies; copy += 1) commandEncoder.copyBufferToBuffer(source, 0, target, 0, 2 ** 28);
     stamp(0);
     tf.tidy(() => void work(i));
     if (backend.commandEncoder !== commandEncoder)
@@ -35,7 +41,7 @@ export async function deviceMs(work, { repeats = 20, warm = 3 } = {}) {
     staging.unmap();
     if (i >= 0) times.push(Number(end - begin) / 1e6);
   }
-  querySet.destroy();
+  for (const object of [querySet, source, target, resolved, staging]) object.destroy();
   tf.env().set("WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE", 15);
   return median(times);
 }

@@ -35,15 +35,15 @@ export async function measureKernels(sizes) {
   return results;
 }
 
-async function measureRows({ rows, vocabulary, repeats }) {
+async function measureRows({ rows, vocabulary, timing }) {
   const results = {};
   const logits = random([rows, vocabulary], { scale: 2 });
   results.copy_bytes = 8 * rows * vocabulary;
-  results.copy = await deviceMs(() => copied(logits), { repeats });
+  results.copy = await deviceMs(() => copied(logits), timing);
   const ids = Int32Array.from({ length: rows }, (_, i) => (i * 7919) % vocabulary);
   const targets = tf.tensor1d(ids, "int32");
   results.lpe_forward_bytes = 4 * rows * vocabulary;
-  results.lpe_forward = await deviceMs(() => logProbEntropy(logits, targets), { repeats });
+  results.lpe_forward = await deviceMs(() => logProbEntropy(logits, targets), timing);
 
   const outputs = logProbEntropy(logits, targets);
   results.lpe_error = await errorAgainstFloat64(logits, ids, outputs);
@@ -68,7 +68,7 @@ async function measureRows({ rows, vocabulary, repeats }) {
       { temperature: 1, columns, half },
     );
   results.lpe_backward_bytes = 8 * rows * vocabulary;
-  results.lpe_backward = await deviceMs(() => backward(logits, vocabulary, false), { repeats });
+  results.lpe_backward = await deviceMs(() => backward(logits, vocabulary, false), timing);
 
   // Two small float16 an int32, as bits: 1.0 is 0x3c00.
   const halves = tf.add(
@@ -76,11 +76,9 @@ async function measureRows({ rows, vocabulary, repeats }) {
     tf.scalar(0x3c003800, "int32"),
   );
   results.lpe_half_forward_bytes = 2 * rows * vocabulary;
-  results.lpe_half_forward = await deviceMs(() => logProbEntropy({ halves, columns: vocabulary }, targets), {
-    repeats,
-  });
+  results.lpe_half_forward = await deviceMs(() => logProbEntropy({ halves, columns: vocabulary }, targets), timing);
   results.lpe_half_backward_bytes = 4 * rows * vocabulary;
-  results.lpe_half_backward = await deviceMs(() => backward(halves, vocabulary, true), { repeats });
+  results.lpe_half_backward = await deviceMs(() => backward(halves, vocabulary, true), timing);
   tf.dispose([logits, targets, outputs, normaliser, dLogProb, dEntropy, zeros, halves]);
   return results;
 }
@@ -105,7 +103,7 @@ async function errorAgainstFloat64(logits, ids, { log_probs, entropy, log_sum_ex
   return worst;
 }
 
-async function measureLosses({ loss_rows, loss_width, repeats }) {
+async function measureLosses({ loss_rows, loss_width, timing }) {
   const shape = [loss_rows, loss_width];
   const results = {};
   const old_log_probs = random(shape, { uniform: true, scale: -3, seed: 5 });
@@ -132,7 +130,7 @@ async function measureLosses({ loss_rows, loss_width, repeats }) {
           const agg = createAggregate(config.loss_agg_mode, tensors.response_mask, denominators);
           return loss.compute({ ...tensors, log_probs }, config, agg).loss;
         })(tensors.log_probs),
-      { repeats },
+      timing,
     );
   }
   tf.dispose(tensors);

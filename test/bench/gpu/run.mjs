@@ -20,7 +20,7 @@ const full = {
   loss_width: 8192,
   tokens: 8192,
   hidden: 2048,
-  repeats: 20,
+  timing: { repeats: 20, busyCopies: 64 },
   linearRepeats: 3,
   engineRepeats: 9,
 };
@@ -32,7 +32,7 @@ const small = {
   loss_width: 256,
   tokens: 128,
   hidden: 64,
-  repeats: 3,
+  timing: { repeats: 3 },
   linearRepeats: 1,
   engineRepeats: 0,
 };
