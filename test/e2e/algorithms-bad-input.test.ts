@@ -1,5 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { describe, expect, it, jest } from "@jest/globals";
+import * as tf from "@tensorflow/tfjs";
 import type { AdvantageInput } from "../../core/algorithm/advantage-estimator.ts";
 import { NdArray } from "../../core/batch/nd-array.ts";
 import { registries } from "../../core/registry/index.ts";
@@ -12,16 +13,31 @@ import { runFolder } from "../trainer/support/tiny-run.ts";
 jest.setTimeout(60_000);
 registerAll();
 
-/** The step from which `test-broken` breaks its third row's second token. */
+/** The step from which `test-broken` and `test-weighed` break the second token of the third row. */
 let broken = Infinity;
 let calls = 0;
+function breakToken({ data, rowSize }: NdArray<"float32">): void {
+  calls += 1;
+  if (calls >= broken) data[2 * rowSize + 1] = Infinity;
+}
 registries.adv_estimator.register("test-broken", {
   ...grpo,
   compute(input, config, ctx) {
     const output = grpo.compute(input, config, ctx);
-    calls += 1;
-    if (calls >= broken) output.advantages.data[2 * input.response_mask.rowSize + 1] = Infinity;
+    breakToken(output.advantages);
     return output;
+  },
+});
+registries.policy_loss.register("test-weighed", {
+  description: "Weighs each token by a field that it prepares.",
+  prepare({ advantages }) {
+    const weights = NdArray.zeros("float32", advantages.shape);
+    weights.data.fill(1);
+    breakToken(weights);
+    return { weights };
+  },
+  compute({ log_probs, advantages, weights }, _config, agg) {
+    return { loss: agg(tf.neg(tf.mul(tf.mul(log_probs, advantages), weights as tf.Tensor2D))), metrics: {} };
   },
 });
 registries.agent_loop.register("test-silent", {
@@ -120,24 +136,39 @@ it.each(["grpo", "gae", "reinforce_plus_plus"])(
   },
 );
 
-it("stops at a loss that is not finite, says where, and goes on from the last checkpoint when that is mended", async () => {
-  const folder = runFolder();
-  const overrides = [
+it.each([
+  [
+    "an estimator",
     "algorithm.adv_estimator=test-broken",
-    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2",
-    "trainer.save_freq=1",
-    "trainer.total_training_steps=4",
-  ];
-  [calls, broken] = [0, 3];
-  expect(await refusal(overrides, folder)).toMatchObject({
-    code: "VERL_ENGINE_NOT_FINITE",
-    message: expect.stringContaining(`"advantages" is Infinity at row 0, token 1. That is row 2 of the step.`),
-    details: { tensor: "advantages", row: 2, token: 1 },
-  });
-  expect(existsSync(`${folder}/run/global_step_3`)).toBe(false);
-  broken = Infinity;
-  const run = await trainFully(folder, overrides);
-  expect(run.terminal).toContain("Resuming after step 2");
-  expect(run.result).toMatchObject({ step: 4, interrupted: false });
-  await expectFinite(run);
-});
+    "VERL_ALGORITHM_NOT_FINITE",
+    'The advantage estimator "test-broken" of this program failed: `advantages` is Infinity at row 2, token 1.',
+    { kind: "adv_estimator", key: "test-broken", row: 2, token: 1 },
+  ],
+  [
+    "an input of the loss",
+    "actor_rollout_ref.actor.policy_loss.loss_mode=test-weighed",
+    "VERL_ENGINE_NOT_FINITE",
+    '"weights" is Infinity at row 0, token 1. That is row 2 of the step.',
+    { tensor: "weights", row: 2, token: 1 },
+  ],
+])(
+  "stops at what is not finite, says where, and goes on from the last checkpoint when that is mended: %s",
+  async (_, choice, code, message, details) => {
+    const folder = runFolder();
+    const overrides = [
+      choice,
+      "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2",
+      "trainer.save_freq=1",
+      "trainer.total_training_steps=4",
+    ];
+    [calls, broken] = [0, 3];
+    const error = await refusal(overrides, folder);
+    expect(error).toMatchObject({ code, message: expect.stringContaining(message), details });
+    expect(existsSync(`${folder}/run/global_step_3`)).toBe(false);
+    broken = Infinity;
+    const run = await trainFully(folder, overrides);
+    expect(run.terminal).toContain("Resuming after step 2");
+    expect(run.result).toMatchObject({ step: 4, interrupted: false });
+    await expectFinite(run);
+  },
+);
