@@ -1,7 +1,7 @@
 """The work of advantage.mjs and policy-loss.mjs in PyTorch (CPU, float32, eager): prints seconds of each formula as JSON.
 
-Estimators are written the way they usually are: lists of scores by group, a loop over groups, a loop over rows. Losses run forward and
-backward. Usage: algorithms.py advantage|policy_loss [repeats]
+Estimators are written the way they usually are: lists of scores by group, a loop over groups, a loop over rows, an int64 mask, as tokenizers
+make it. Losses run forward and backward, with a float mask. Usage: algorithms.py advantage|policy_loss [repeats]
 """
 
 import json
@@ -22,7 +22,7 @@ torch.set_num_threads(2)
 
 uid = [f"prompt-{row // GROUP}" for row in range(ROWS)]
 lengths = torch.tensor([WIDTH // 4 + row * 7919 % (WIDTH * 3 // 4) for row in range(ROWS)])
-mask = (torch.arange(WIDTH)[None, :] < lengths[:, None]).float()
+mask = (torch.arange(WIDTH)[None, :] < lengths[:, None]).to(torch.int64 if KIND == "advantage" else torch.float32)
 rewards = torch.zeros(ROWS, WIDTH)
 rewards[torch.arange(ROWS), lengths - 1] = torch.arange(ROWS).remainder(3).clamp(max=1).float()
 values = torch.rand(ROWS, WIDTH)
