@@ -26,7 +26,8 @@ export function maskConversation(
   messages.forEach((message, index) => {
     if (message.role !== "assistant") return;
     const before = tokenizer.encodeChat(messages.slice(0, index), { ...options, addGenerationPrompt: true });
-    const after = tokenizer.encodeChat(messages.slice(0, index + 1), options);
+    const isLast = index === messages.length - 1;
+    const after = isLast ? ids : tokenizer.encodeChat(messages.slice(0, index + 1), options);
     requirePrefix(before, after, tokenizer, index, origin);
     requirePrefix(after, ids, tokenizer, index, origin);
     const end = after.lastIndexOf(tokenizer.eosTokenId);
