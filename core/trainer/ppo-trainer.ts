@@ -4,6 +4,7 @@ import type { PpoConfig } from "../config/index.ts";
 import type { LoaderState } from "../data/loader.ts";
 import { responseLengths } from "../reward/score-batch.ts";
 import { sampleGroups } from "./filter-groups.ts";
+import type { Checkpoint } from "./checkpoint/index.ts";
 import { totalLengths } from "./balance.ts";
 import { fitLoop, givesUp, type FitEnd } from "./fit-loop.ts";
 import { computeDataMetrics, computeThroughputMetrics, computeTimingMetrics } from "./metrics/index.ts";
@@ -50,7 +51,7 @@ export class PpoTrainer {
     const { val_before_train, val_only } = config.trainer;
     const unfreeze = freezeFor(config.trainer);
     try {
-      const start = await this.resume();
+      const start = await record.begin((checkpoint) => this.restore(checkpoint));
       await this.run.policy.updateWeights();
       console.begin(total, start);
       // A resumed run has its first validation behind it.
@@ -176,23 +177,19 @@ export class PpoTrainer {
     return metrics;
   }
 
-  /** @returns steps done before. */
-  private async resume(): Promise<number> {
-    const { record, console, container, policy, critic, loader, klInReward, config } = this.run;
-    const checkpoint = await record.begin();
-    if (!checkpoint) return 0;
-    const { engines, loader: position, extra } = checkpoint.parts;
+  private async restore({ parts }: Checkpoint): Promise<void> {
+    const { console, container, policy, critic, loader, klInReward, config } = this.run;
+    const { engines, loader: position, extra } = parts;
     await policy.loadState(engines["actor"]!);
     if (critic && engines["critic"]) await critic.loadState(engines["critic"]);
     else if (critic) console.logger.warn("The checkpoint has no critic: this run's starts from its model.");
-    container.loadStates(checkpoint.parts.plugins);
+    container.loadStates(parts.plugins);
     // Rows that were added while training are back now.
     loader.grow(this.run.train.length);
     loader.loadState(position as LoaderState);
     if (klInReward) {
       klInReward.control = createKlController(config.algorithm.kl_ctrl, (extra as PpoExtra).klCoefficient);
     }
-    return checkpoint.step;
   }
 
   private async save(step: number): Promise<() => Promise<void>> {

@@ -77,19 +77,21 @@ export class RunRecord {
 
   /**
    * Takes the run's directory and brings it to where the run begins: after the step of a checkpoint, or empty.
-   * @returns the checkpoint that `trainer.resume_mode` asks for, or undefined for a fresh start.
+   * @param restore takes the state of the checkpoint that `trainer.resume_mode` asks for. What it refuses leaves the directory as it is.
+   * @returns steps done before.
    */
-  async begin(): Promise<Checkpoint | undefined> {
+  async begin(restore: (checkpoint: Checkpoint) => Promise<void>): Promise<number> {
     const { config, facts } = this.options;
     const { resume_mode, resume_from_path, default_local_dir } = this.trainer;
     this.directory = await RunDirectory.open(default_local_dir, this.options.console.logger);
     const path = await this.checkpoints.resolveResume(resume_mode, resume_from_path);
     const checkpoint = path === undefined ? undefined : await this.checkpoints.load(path);
+    if (checkpoint) await restore(checkpoint);
     if (!checkpoint || !(await this.directory.owns(checkpoint.path))) await this.directory.setAside(config);
     else if (!("val_only" in this.trainer && this.trainer.val_only)) await this.goOnAfter(checkpoint.step);
     if (facts) await this.directory.write(() => writeRunFacts(default_local_dir, facts));
     if (checkpoint) this.tellResume(checkpoint);
-    return checkpoint;
+    return checkpoint?.step ?? 0;
   }
 
   /** Drops what was logged of steps that are done again. */

@@ -4,6 +4,7 @@ import { collateSft } from "../data/collate-sft.ts";
 import { DataLoader, type LoaderState } from "../data/loader.ts";
 import type { SftDataset } from "../data/sft-dataset.ts";
 import type { Tokenizer } from "../data/tokenizer.ts";
+import type { Checkpoint } from "./checkpoint/index.ts";
 import { activateBackend, backendWish } from "../tensor/backend.ts";
 import { fitLoop, type FitEnd } from "./fit-loop.ts";
 import type { StepMetrics } from "./metrics/step-metrics.ts";
@@ -93,7 +94,7 @@ export class SftTrainer {
     const { record, workers, total, console, config } = this.parts;
     const unfreeze = freezeFor(config.trainer);
     try {
-      const start = await this.resume();
+      const start = await record.begin((checkpoint) => this.restore(checkpoint));
       console.begin(total, start);
       const end = await this.loop(start);
       return await record.close(end, total, (folder) => workers.savePretrained(folder));
@@ -164,14 +165,10 @@ export class SftTrainer {
     );
   }
 
-  /** @returns steps done before. */
-  private async resume(): Promise<number> {
-    const { record, workers, loader } = this.parts;
-    const checkpoint = await record.begin();
-    if (!checkpoint) return 0;
-    await workers.loadState(checkpoint.parts.engines["actor"]!);
-    loader.loadState(checkpoint.parts.loader as LoaderState);
-    return checkpoint.step;
+  private async restore({ parts }: Checkpoint): Promise<void> {
+    const { workers, loader } = this.parts;
+    await workers.loadState(parts.engines["actor"]!);
+    loader.loadState(parts.loader as LoaderState);
   }
 
   private async save(step: number): Promise<() => Promise<void>> {

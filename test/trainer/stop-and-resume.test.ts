@@ -65,6 +65,23 @@ const record = (folder: string) => ({
 
 const SAVING = ["trainer.total_training_steps=5", "trainer.save_freq=2", "trainer.test_freq=2"];
 
+describe("a resume whose checkpoint does not fit the run", () => {
+  it("is refused and leaves the record and the pointer as they were", async () => {
+    const folder = folderOf();
+    await train(folder, SAVING);
+    const read = () => ({
+      ...record(folder),
+      pointer: readFileSync(`${folder}/run/latest_checkpointed_iteration.txt`, "utf8"),
+    });
+    const before = read();
+    const rows = readFileSync(`${folder}/train.jsonl`, "utf8").split("\n");
+    writeFileSync(`${folder}/train.jsonl`, rows.slice(0, 2).join("\n"));
+    const earlier = ["trainer.resume_mode=resume_path", `trainer.resume_from_path=${folder}/run/global_step_2`];
+    await expect(train(folder, [...SAVING, ...earlier])).rejects.toMatchObject({ code: "VERL_DATA_LOADER_STATE" });
+    expect(read()).toEqual(before);
+  });
+});
+
 describe("a run that is stopped in a validation", () => {
   it("finishes it, and the resumed run's record is that of a run that was not stopped", async () => {
     const whole = folderOf();
