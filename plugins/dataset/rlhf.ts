@@ -34,6 +34,7 @@ import {
 } from "verl";
 import { checkGroundTruths } from "./ground-truths.ts";
 import { limitRows, weighRows, weightsOf } from "./pick-rows.ts";
+import { warnOfUnscorable } from "./score-functions.ts";
 
 interface Prompt {
   row: DatasetRow;
@@ -54,7 +55,7 @@ export interface SourceRow {
 export interface RlhfConfig {
   data: DataConfig;
   reward_model: Pick<PpoConfig["reward_model"], "reward_manager">;
-  custom_reward_function: Pick<PpoConfig["custom_reward_function"], "path">;
+  custom_reward_function: PpoConfig["custom_reward_function"];
 }
 
 /**
@@ -89,7 +90,9 @@ export class RlhfDataset implements Dataset {
       });
     }
     const prompts = picked.map((one, index) => this.readPrompt(one, index));
-    checkGroundTruths(prompts, needsGroundTruth(this.config), this.log);
+    const registered = needsGroundTruth(this.config);
+    checkGroundTruths(prompts, registered, this.log);
+    if (registered) await warnOfUnscorable(prompts, this.config.custom_reward_function, this.log);
     const lengths = await measurePrompts(this.tokenizer, prompts, {
       ...this.measuring(prompts),
       workers: this.data.filter_overlong_prompts_workers,

@@ -175,7 +175,7 @@ async function loadFiltered(file, tokenizer) {
       apply_chat_template_kwargs: {},
     },
     reward_model: { reward_manager: "naive" },
-    custom_reward_function: { path: null },
+    custom_reward_function: { path: null, name: "compute_score", reward_kwargs: {} },
   };
   const source = { files: [file], maxSamples: -1, shuffle: false };
   const dataset = new RlhfDataset(config, source, tokenizer, createRng(0), createLogger({ write: () => undefined }));

@@ -37,7 +37,7 @@ describe("the built-ins of data, reward and agent loops", () => {
       [CONFIG]: {
         data,
         reward_model: { reward_manager: "naive", timeout_s: 60 },
-        custom_reward_function: { path: "reward.ts" },
+        custom_reward_function: { path: "reward.ts", name: "compute_score", reward_kwargs: {} },
       },
       [TOKENIZER]: await loadTokenizer(SORT_MODEL),
       [RNG]: createRng(0),

@@ -39,7 +39,7 @@ async function load(name: string, split: "train" | "validation" = "train", path:
         datagen: { path, name },
       },
       reward_model: { reward_manager: "naive" },
-      custom_reward_function: { path: "reward.ts" },
+      custom_reward_function: { path: "reward.ts", name: "compute_score", reward_kwargs: {} },
     },
     { split, files: [join(folder, "a.jsonl")], maxSamples: -1, shuffle: false, directory: folder },
     new WordTokenizer(),

@@ -26,7 +26,7 @@ async function load(weights: readonly number[], seed = 0): Promise<string[]> {
         apply_chat_template_kwargs: {},
       },
       reward_model: { reward_manager: "naive" },
-      custom_reward_function: { path: "reward.ts" },
+      custom_reward_function: { path: "reward.ts", name: "compute_score", reward_kwargs: {} },
     },
     { files: [join(folder, "a.jsonl"), join(folder, "b.jsonl")], weights, maxSamples: -1, shuffle: false },
     new WordTokenizer(),

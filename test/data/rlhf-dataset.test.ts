@@ -44,7 +44,7 @@ async function load({
     {
       data: { ...CONFIG, ...config },
       reward_model: { reward_manager: "naive" },
-      custom_reward_function: { path: rewardFile },
+      custom_reward_function: { path: rewardFile, name: "compute_score", reward_kwargs: {} },
     },
     { files, maxSamples: -1, shuffle: false, ...source },
     tokenizer,
@@ -79,6 +79,18 @@ describe("RlhfDataset", () => {
     const own = await load({ files: files("none.jsonl") });
     expect(own.all).toEqual([expect.stringContaining('No row of data_source "s" has `reward_model.ground_truth`')]);
     expect((await errorOf(() => load({ files: files("hole.jsonl") }))).message).toContain("Row 1 has no");
+  });
+
+  it("warns of rows that no score function is known for, before a step samples answers to them", async () => {
+    const row = (data_source: string) => ({ data_source, prompt: user("one"), reward_model: { ground_truth: "1" } });
+    const rows = ["openai/gsm8k", "nobody", "nobody", "codeforces"].map(row);
+    const file = join(folderWith({ "a.jsonl": lines(rows) }), "a.jsonl");
+    const { all } = await load({ files: [file], rewardFile: null });
+    expect(all).toEqual([
+      expect.stringMatching(/data_source "nobody"\. The first is row 1 of .*a\.jsonl; the run ends when/),
+      expect.stringMatching(/"sandbox_fusion" needs the option `sandbox_fusion_url`.* row 3 of/),
+    ]);
+    expect((await load({ files: [file] })).all).toEqual([]);
   });
 
   it("names the row of a prompt without a token", async () => {
