@@ -123,7 +123,10 @@ export const ERROR_CODES = {
     found: "run",
     when: "A checkpoint could not be written: a full disk, a size limit, a missing permission.",
   },
-  VERL_CLI_FILE: { blame: "user", when: "A file named on the command line cannot be read or written, or holds something else." },
+  VERL_CLI_FILE: {
+    blame: "user",
+    when: "A file named on the command line cannot be read or written, or holds something else.",
+  },
   VERL_CONFIG_BATCH_SIZE: {
     blame: "user",
     when: "Batch sizes of the config do not divide or fit each other; the message has the nearest sizes that do.",
