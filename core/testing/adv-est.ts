@@ -100,8 +100,9 @@ function inputOf(batch: Batch): AdvantageInput {
 const groupNames: Property<Subject> = forAll(
   "the names of groups do not matter",
   (subject) => [batches(subject.shape)],
-  (subject, batch) => {
-    const what = difference(evaluate(subject, renameGroups(batch)), evaluate(subject, batch), batch.width, close);
+  async (subject, batch) => {
+    const named = await evaluate(subject, renameGroups(batch));
+    const what = difference(named, await evaluate(subject, batch), batch.width, close);
     return what && `with other uids, ${what}`;
   },
 );
@@ -109,10 +110,10 @@ const groupNames: Property<Subject> = forAll(
 const unscoredRows: Property<Subject> = forAll(
   "unscored rows take no part and get 0",
   (subject) => [batches(subject.shape), fc.nat(MAX_ROWS), junk],
-  (subject, batch, row, reward) => {
+  async (subject, batch, row, reward) => {
     const longer = addUnscored(batch, row, reward);
-    const outcome = evaluate(subject, longer);
-    const what = difference(crop(outcome, longer, batch), evaluate(subject, batch), batch.width, close);
+    const outcome = await evaluate(subject, longer);
+    const what = difference(crop(outcome, longer, batch), await evaluate(subject, batch), batch.width, close);
     if (what !== undefined) return `with an unscored row of reward ${show(reward)} more, ${what}`;
     const last = { ...longer, mask: longer.mask.map((bit, at) => (at < batch.mask.length ? bit : 0)) };
     return notZeroBehindMask("advantages", outcome, last)?.replace("behind the mask", "in an unscored row");
@@ -122,9 +123,9 @@ const unscoredRows: Property<Subject> = forAll(
 const groupsOfOne: Property<Subject> = forAll(
   "groups of one give defined values",
   (subject) => [batches(subject.shape, [1, 1])],
-  (subject, batch) => {
+  async (subject, batch) => {
     try {
-      return notFinite(evaluate(subject, batch), batch.width);
+      return notFinite(await evaluate(subject, batch), batch.width);
     } catch (error) {
       // An estimator may refuse them, in words.
       if (isVerlError(error)) return undefined;
@@ -136,8 +137,8 @@ const groupsOfOne: Property<Subject> = forAll(
 const equalGroups: Property<Subject> = forAll(
   "groups of equal rows give defined values",
   (subject) => [batches(subject.shape, [1, 1]), fc.integer({ min: 2, max: 3 })],
-  (subject, batch, times) => {
-    const what = notFinite(evaluate(subject, repeatRows(batch, times)), batch.width);
+  async (subject, batch, times) => {
+    const what = notFinite(await evaluate(subject, repeatRows(batch, times)), batch.width);
     return what && `with each row ${times} times, as one group, ${what}`;
   },
 );

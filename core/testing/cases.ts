@@ -60,9 +60,9 @@ export function checkCases(kind: Kind, key: string, cases: GoldenCases<GoldenCas
 }
 
 /** @throws Violation where the entry gives other numbers. */
-export function checkCase(subject: Subject, { input, config, expected }: GoldenCase): void {
+export async function checkCase(subject: Subject, { input, config, expected }: GoldenCase): Promise<void> {
   const batch = batchOf(input, { ...config });
-  const got = evaluate(subject, batch);
+  const got = await evaluate(subject, batch);
   const want = expectedOutcome(expected as Readonly<Record<string, unknown>>);
   const unknown = Object.keys({ ...want.scalars, ...want.tokens }).find(
     (name) => !(name in got.scalars || name in got.tokens),

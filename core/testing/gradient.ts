@@ -20,19 +20,19 @@ export const finiteDifferences = (field: string, value: string): Property<Subjec
   forAll(
     "the gradient is that of finite differences",
     (subject) => [batches(subject.shape, [1, 2])],
-    (subject, drawn) => {
+    async (subject, drawn) => {
       const batch = subject.begin(drawn);
-      const valueAt = (at: number, by: number): number => {
+      const valueAt = async (at: number, by: number): Promise<number> => {
         const moved = batch.tokens[field]!.slice();
         moved[at]! += by;
-        const { scalars, tokens } = evaluate(subject, shifted(batch, field, moved), batch);
+        const { scalars, tokens } = await evaluate(subject, shifted(batch, field, moved), batch);
         return scalars[value] ?? tokens[value]!.reduce((sum, one) => sum + one, 0);
       };
-      const { gradient } = evaluate(subject, batch, batch).tokens;
-      const here = valueAt(0, 0);
-      for (const [at, slope] of gradient!.entries()) {
+      const { tokens } = await evaluate(subject, batch, batch);
+      const here = await valueAt(0, 0);
+      for (const [at, slope] of tokens["gradient"]!.entries()) {
         if (batch.mask[at] === 0) continue;
-        const [left, right] = [valueAt(at, -STEP), valueAt(at, STEP)];
+        const [left, right] = [await valueAt(at, -STEP), await valueAt(at, STEP)];
         const mean = (right - left) / (2 * STEP);
         const bend = Math.abs(right - 2 * here + left) / STEP;
         const noise = (ROUNDING * Math.max(1, Math.abs(here))) / STEP;

@@ -2,12 +2,13 @@ import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { batches, junk, mapValues, MAX_ROWS } from "./batch.ts";
 import { checkCase, type GoldenCase, type Matrix, type TokenFields } from "./cases.ts";
+import { differentiate } from "./differentiate.ts";
 import { fieldShapes } from "./fields.ts";
 import { finiteDifferences } from "./gradient.ts";
 import { identical, notFinite, place, show } from "./outcome.ts";
 import { forAll, type Property } from "./property.ts";
 import * as shared from "./shared-properties.ts";
-import { entryUnder, evaluate, matrix, numbers, requireShape, type Subject } from "./subject.ts";
+import { entryUnder, evaluate, matrix, plainOf, requireShape, type Subject } from "./subject.ts";
 import { defineSuite, type Suite, type SuiteOptions } from "./suite.ts";
 
 /**
@@ -38,18 +39,15 @@ function klPenalty(key: string): Subject {
       );
       const { log_prob, ref_log_prob: reference } = tensors as Record<"log_prob" | "ref_log_prob", tf.Tensor>;
       return {
-        run: () =>
-          tf.tidy(() => {
-            let kl = new Float32Array();
-            const gradient = tf.grad((x: tf.Tensor) => {
-              const estimate = entry.compute(x, reference);
-              requireShape("kl", estimate, wide ? [rows, 1] : [rows, width]);
-              kl = numbers(estimate) as Float32Array<ArrayBuffer>;
-              return tf.sum(estimate);
-            })(log_prob);
-            return { scalars: {}, tokens: { kl, gradient: numbers(gradient) } };
-          }),
-        snapshot: () => mapValues(tensors, (tensor) => [...numbers(tensor)]),
+        async run() {
+          const { gradient, others } = await differentiate(log_prob, (x) => {
+            const kl = entry.compute(x, reference);
+            requireShape("kl", kl, wide ? [rows, 1] : [rows, width]);
+            return { value: tf.sum(kl), others: { kl } };
+          });
+          return { scalars: {}, tokens: { ...others, gradient } };
+        },
+        snapshot: () => plainOf(tensors),
         dispose: () => tf.dispose(tensors),
       };
     },
@@ -59,14 +57,14 @@ function klPenalty(key: string): Subject {
 const eachTokenAlone: Property<Subject> = forAll(
   "each token stands alone",
   ({ shape }) => [batches(shape, [1, 2]), fc.nat(MAX_ROWS * 4), junk],
-  (subject, batch, chosen, fill) => {
-    const want = evaluate(subject, batch);
+  async (subject, batch, chosen, fill) => {
+    const want = await evaluate(subject, batch);
     const token = chosen % want.tokens["kl"]!.length;
     const size = batch.mask.length / want.tokens["kl"]!.length;
     const alone = mapValues(batch.tokens, (values) =>
       values.map((value, index) => (Math.floor(index / size) === token ? value : fill)),
     );
-    const got = evaluate(subject, { ...batch, tokens: alone });
+    const got = await evaluate(subject, { ...batch, tokens: alone });
     const of = { kl: [token], gradient: Array.from({ length: size }, (_, index) => token * size + index) };
     for (const name of ["kl", "gradient"] as const) {
       const at = of[name].find((index) => !identical(got.tokens[name]![index]!, want.tokens[name]![index]!));
@@ -81,13 +79,14 @@ const eachTokenAlone: Property<Subject> = forAll(
 const zeroWhereEqual: Property<Subject> = forAll(
   "equal policies have no divergence",
   ({ shape }) => [batches(shape, [1, 2])],
-  (subject, batch) => {
-    const { kl } = evaluate(subject, {
+  async (subject, batch) => {
+    const { tokens } = await evaluate(subject, {
       ...batch,
       tokens: { ...batch.tokens, ref_log_prob: batch.tokens["log_prob"]! },
-    }).tokens;
-    const at = kl!.findIndex((value) => value !== 0);
-    return at < 0 ? undefined : `${place("kl", at, batch.width)} is ${show(kl![at]!)} for equal log-probs`;
+    });
+    const kl = tokens["kl"]!;
+    const at = kl.findIndex((value) => value !== 0);
+    return at < 0 ? undefined : `${place("kl", at, batch.width)} is ${show(kl[at]!)} for equal log-probs`;
   },
 );
 
@@ -97,7 +96,7 @@ const extremes: Property<Subject> = forAll(
     const far = fc.constantFrom(0, -1, -100, -1000);
     return [batches({ ...shape, tokens: { log_prob: far, ref_log_prob: far } }, [1, 2])];
   },
-  (subject, batch) => notFinite(evaluate(subject, batch), batch.width),
+  async (subject, batch) => notFinite(await evaluate(subject, batch), batch.width),
 );
 
 const PROPERTIES: readonly Property<Subject>[] = [

@@ -1,12 +1,12 @@
 import * as tf from "@tensorflow/tfjs";
-import { mapValues } from "./batch.ts";
 import { checkCase, type GoldenCase, type Matrix, type TokenFields } from "./cases.ts";
 import { denominatorsOf } from "./denominators.ts";
+import { differentiate } from "./differentiate.ts";
 import { decimals } from "./fields.ts";
 import { finiteDifferences } from "./gradient.ts";
 import type { Property } from "./property.ts";
 import * as shared from "./shared-properties.ts";
-import { entryUnder, matrix, numbers, requireShape, type Subject } from "./subject.ts";
+import { entryUnder, matrix, plainOf, requireShape, type Subject } from "./subject.ts";
 import { defineSuite, type Suite, type SuiteOptions } from "./suite.ts";
 
 /** A golden case of an aggregation mode: the matrix `losses`, and the loss and its gradient for a step of this one batch. */
@@ -29,19 +29,15 @@ function lossAgg(key: string): Subject {
       const tensors = { losses: matrix(batch.tokens["losses"]!, batch), response_mask: matrix(batch.mask, batch) };
       const denominators = denominatorsOf(step);
       return {
-        run: () =>
-          tf.tidy(() => {
-            const { value, grad } = tf.valueAndGrad((losses: tf.Tensor) => {
-              const loss = entry.aggregate(losses as tf.Tensor2D, tensors.response_mask, denominators);
-              requireShape("loss", loss, []);
-              return loss;
-            })(tensors.losses);
-            return { scalars: { loss: numbers(value)[0]! }, tokens: { gradient: numbers(grad) } };
-          }),
-        snapshot: () => ({
-          ...mapValues(tensors, (tensor) => [...numbers(tensor)]),
-          denominators: { ...denominators },
-        }),
+        async run() {
+          const { value, gradient } = await differentiate(tensors.losses, (losses) => {
+            const loss = entry.aggregate(losses as tf.Tensor2D, tensors.response_mask, denominators);
+            requireShape("loss", loss, []);
+            return { value: loss, others: {} };
+          });
+          return { scalars: { loss: value }, tokens: { gradient } };
+        },
+        snapshot: async () => ({ ...(await plainOf(tensors)), denominators: { ...denominators } }),
         dispose: () => tf.dispose(tensors),
       };
     },

@@ -1,41 +1,28 @@
 import fc from "fast-check";
-import { Violation, type Property } from "./property.ts";
+import { checkInputs, type Property } from "./property.ts";
 
-/** Tries per property; one seed, so that a failure comes back and a pass stays. */
+/** Tries per property. */
 const RUNS = 50;
-const SEED = 20_260_101;
 const SHOWN = 300;
 
 /**
  * A property that must hold for all generated inputs, for kinds whose work is no batch of numbers. A failure shows the smallest input.
  * @param complaint What is wrong, in words; undefined where nothing is. It may throw as well.
  */
-export function forInputs<Subject, Input>(
+export const forInputs = <Subject, Input>(
   name: string,
   inputs: (subject: Subject) => fc.Arbitrary<Input>,
   complaint: (subject: Subject, input: Input) => Promise<string | undefined>,
   runs = RUNS,
-): Property<Subject> {
-  return {
-    name,
-    async check(subject, shrink = true) {
-      const holds = async (input: Input): Promise<void> => {
-        const what = await complaint(subject, input);
-        if (what !== undefined) throw new Violation(what);
-      };
-      const { failed, counterexample, errorInstance } = await fc.check(fc.asyncProperty(inputs(subject), holds), {
-        seed: SEED,
-        numRuns: runs,
-        endOnFailure: !shrink,
-      });
-      if (!failed) return;
-      const what = errorInstance instanceof Violation ? errorInstance.message : `it threw ${String(errorInstance)}`;
-      throw new Violation(`${what}.\nThe smallest input that shows it:\n  ${shown(counterexample?.[0])}`, {
-        cause: errorInstance instanceof Violation ? undefined : errorInstance,
-      });
-    },
-  };
-}
+): Property<Subject> => ({
+  name,
+  check: (subject, shrink = true) =>
+    checkInputs(inputs(subject), (input) => complaint(subject, input), {
+      runs,
+      shrink,
+      printed: (input) => `  ${shown(input)}`,
+    }),
+});
 
 /** A value in one line, cut where it is long. */
 export function shown(value: unknown): string {

@@ -11,6 +11,7 @@ import { registries } from "../registry/index.ts";
 import { batches, mapValues, type Batch } from "./batch.ts";
 import { checkCase, type GoldenCase, type Matrix, type TokenFields } from "./cases.ts";
 import { denominatorsOf } from "./denominators.ts";
+import { differentiate } from "./differentiate.ts";
 import { fieldShapes } from "./fields.ts";
 import { finiteDifferences } from "./gradient.ts";
 import { notFinite } from "./outcome.ts";
@@ -20,7 +21,7 @@ import {
   entryUnder,
   evaluate,
   matrix,
-  numbers,
+  plainOf,
   optionsOf,
   requireShape,
   watchedFields,
@@ -84,25 +85,20 @@ function policyLoss(key: string, { options: given, fields }: TestedWith): Subjec
       const tensors = tensorsOf(batch);
       const allowed = [...names, "response_mask", ...(batch.begun?.fields ?? [])];
       return {
-        run: (strict = false) =>
-          tf.tidy(() => {
-            const agg = createAggregate(config.loss_agg_mode, tensors.response_mask, denominatorsOf(step));
-            const metrics: Record<string, number> = {};
-            const { value, grad } = tf.valueAndGrad((x: tf.Tensor) => {
-              const input = { ...tensors, log_probs: x as tf.Tensor2D };
-              const output = strict
-                ? entry.compute(watchedFields(input, allowed), strictConfig, agg)
-                : entry.compute(input, config, agg);
-              requireShape("loss", output.loss, []);
-              for (const [name, metric] of Object.entries(output.metrics)) {
-                requireShape(name, metric, []);
-                metrics[name] = metric.dataSync()[0]!;
-              }
-              return output.loss;
-            })(tensors.log_probs);
-            return { scalars: { loss: numbers(value)[0]!, ...metrics }, tokens: { gradient: numbers(grad) } };
-          }),
-        snapshot: () => ({ ...mapValues(tensors, (tensor) => [...numbers(tensor)]), config: structuredClone(config) }),
+        async run(strict = false) {
+          const agg = createAggregate(config.loss_agg_mode, tensors.response_mask, denominatorsOf(step));
+          const { value, gradient, others } = await differentiate(tensors.log_probs, (x) => {
+            const input = { ...tensors, log_probs: x as tf.Tensor2D };
+            const { loss, metrics } = strict
+              ? entry.compute(watchedFields(input, allowed), strictConfig, agg)
+              : entry.compute(input, config, agg);
+            requireShape("loss", loss, []);
+            for (const [name, metric] of Object.entries(metrics)) requireShape(name, metric, []);
+            return { value: loss, others: metrics };
+          });
+          return { scalars: { loss: value, ...mapValues(others, ([metric]) => metric!) }, tokens: { gradient } };
+        },
+        snapshot: async () => ({ ...(await plainOf(tensors)), config: structuredClone(config) }),
         dispose: () => tf.dispose(tensors),
       };
     },
@@ -138,7 +134,7 @@ const extremes: Property<Subject> = forAll(
     const far = fc.constantFrom(0, -1, -100, -1000);
     return [batches({ ...shape, tokens: { ...shape.tokens, log_probs: far, old_log_probs: far } }, [1, 2])];
   },
-  (subject, batch) => notFinite(evaluate(subject, batch), batch.width),
+  async (subject, batch) => notFinite(await evaluate(subject, batch), batch.width),
 );
 
 const PROPERTIES: readonly Property<Subject>[] = [

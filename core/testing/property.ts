@@ -20,38 +20,52 @@ const RUNS = 20;
 const SEED = 20_260_101;
 
 /**
+ * Tries generated inputs until one is complained of, and makes that one small.
+ * @param complaint What is wrong with an input, in words; undefined where nothing is. It may throw as well.
+ * @param shrink False: the first such input will do.
+ * @param printed The input in indented lines.
+ * @throws Violation that shows the input.
+ */
+export async function checkInputs<Input>(
+  inputs: fc.Arbitrary<Input>,
+  complaint: (input: Input) => Promise<string | undefined>,
+  { runs, shrink, printed }: { runs: number; shrink: boolean; printed: (input: Input) => string },
+): Promise<void> {
+  const property = fc.asyncProperty(inputs, async (input) => {
+    const what = await complaint(input);
+    if (what !== undefined) throw new Violation(what);
+  });
+  const { counterexample, errorInstance } = await fc.check(property, {
+    seed: SEED,
+    numRuns: runs,
+    endOnFailure: !shrink,
+  });
+  if (counterexample === null) return;
+  const what = errorInstance instanceof Violation ? errorInstance.message : `it threw ${String(errorInstance)}`;
+  throw new Violation(`${what}.\nThe smallest input that shows it:\n${printed(counterexample[0])}`, {
+    cause: errorInstance instanceof Violation ? undefined : errorInstance,
+  });
+}
+
+/**
  * A property that must hold for all generated inputs; a failure shows the smallest input that fails.
  * @param inputs The batch, and numbers that say what is done to it; only the batch is shown, so complaints name the rest.
  * @param complaint What is wrong with an input, in words; undefined where nothing is. It may throw as well.
  */
-export function forAll<Subject, Input extends [Batch, ...unknown[]]>(
+export const forAll = <Subject, Input extends [Batch, ...unknown[]]>(
   name: string,
   inputs: (subject: Subject) => { [I in keyof Input]: fc.Arbitrary<Input[I]> },
-  complaint: (subject: Subject, ...input: Input) => string | undefined,
+  complaint: (subject: Subject, ...input: Input) => Promise<string | undefined>,
   runs = RUNS,
-): Property<Subject> {
-  return {
-    name,
-    check(subject, shrink = true) {
-      const holds = (...input: Input): void => {
-        const what = complaint(subject, ...input);
-        if (what !== undefined) throw new Violation(what);
-      };
-      const property = fc.property<Input>(...(inputs(subject) as never), holds as never);
-      const { failed, counterexample, errorInstance } = fc.check(property, {
-        seed: SEED,
-        numRuns: runs,
-        endOnFailure: !shrink,
-      });
-      if (!failed) return;
-      const what = errorInstance instanceof Violation ? errorInstance.message : `it threw ${String(errorInstance)}`;
-      const [batch] = (counterexample ?? []) as Batch[];
-      throw new Violation(`${what}.\nThe smallest input that shows it:\n${printed(batch!)}`, {
-        cause: errorInstance instanceof Violation ? undefined : errorInstance,
-      });
-    },
-  };
-}
+): Property<Subject> => ({
+  name,
+  check: (subject, shrink = true) =>
+    checkInputs(fc.tuple<Input>(...inputs(subject)), (input) => complaint(subject, ...input), {
+      runs,
+      shrink,
+      printed: ([batch]) => printed(batch),
+    }),
+});
 
 /** The error of a broken property: which entry, which property, what happened with which input. */
 export function brokenProperty(kind: Kind, key: string, property: string, error: unknown): VerlError {

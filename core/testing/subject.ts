@@ -1,15 +1,18 @@
 import * as tf from "@tensorflow/tfjs";
 import { registries, resolveOptions, type EntryMeta, type Kind } from "../registry/index.ts";
-import type { Batch, BatchShape } from "./batch.ts";
+import { mapValues, type Batch, type BatchShape } from "./batch.ts";
+import { numbersOf } from "./numbers.ts";
 import { Violation } from "./property.ts";
 import type { Outcome } from "./outcome.ts";
+
+type Snapshot = Readonly<Record<string, unknown>>;
 
 /** Inputs of one call, made of a batch and ready to run. */
 export interface Prepared {
   /** The same inputs give the same outcome each time. @param strict Reading what is not declared throws. */
-  run(strict?: boolean): Outcome;
+  run(strict?: boolean): Outcome | Promise<Outcome>;
   /** Copies of all that was handed to the entry, as plain data. */
-  snapshot(): Readonly<Record<string, unknown>>;
+  snapshot(): Snapshot | Promise<Snapshot>;
   /** Frees tensors. */
   dispose(): void;
 }
@@ -34,18 +37,23 @@ export interface Subject {
  * What the entry makes of a batch.
  * @param step The step that it is a part of, begun. Default: the batch is the whole step, and the step's own metrics count.
  */
-export function evaluate(subject: Subject, batch: Batch, step?: Batch): Outcome {
+export async function evaluate(subject: Subject, batch: Batch, step?: Batch): Promise<Outcome> {
   const whole = step ?? subject.begin(batch);
-  const outcome = using(subject, step ? batch : whole, (prepared) => prepared.run(), whole);
+  const outcome = await using(subject, step ? batch : whole, (prepared) => prepared.run(), whole);
   return step ? outcome : { ...outcome, scalars: { ...whole.begun?.metrics, ...outcome.scalars } };
 }
 
 /** Prepares the batch for `body`, and frees its tensors. */
-export function using<T>(subject: Subject, batch: Batch, body: (prepared: Prepared) => T, step?: Batch): T {
+export async function using<T>(
+  subject: Subject,
+  batch: Batch,
+  body: (prepared: Prepared) => T | Promise<T>,
+  step?: Batch,
+): Promise<T> {
   const whole = step ?? subject.begin(batch);
   const prepared = subject.prepare(step ? batch : whole, whole);
   try {
-    return body(prepared);
+    return await body(prepared);
   } finally {
     prepared.dispose();
   }
@@ -87,8 +95,9 @@ export const watchedOptions = <T extends object>(options: T, entry: EntryMeta, u
 /** rows × width, float32. */
 export const matrix = (values: Float32Array, { rows, width }: Batch): tf.Tensor2D => tf.tensor2d(values, [rows, width]);
 
-/** Plain numbers of a tensor, on this side. */
-export const numbers = (tensor: tf.Tensor): Float32Array => Float32Array.from(tensor.dataSync());
+/** Tensors as lists, which print and compare. */
+export const plainOf = async (tensors: Readonly<Record<string, tf.Tensor>>): Promise<Record<string, number[]>> =>
+  mapValues(await numbersOf(tensors), (values) => [...values]);
 
 /** @throws Violation where a result is not one number, or not of this shape. */
 export function requireShape(name: string, value: unknown, shape: readonly number[]): void {
