@@ -37,6 +37,9 @@ const project = (name, testMatch, testPathIgnorePatterns = []) => ({
 export default {
   // By default one core is left to the person at the keyboard.
   maxWorkers: "100%",
+  // Jest keeps the modules of every test file (ES modules have no other end than the process's); a worker with a large heap takes longer to
+  // leave than the half second after which it is called stuck.
+  workerIdleMemoryLimit: "256MB",
   // A busy machine is slow, not wrong.
   testTimeout: 30_000,
   projects: [
