@@ -8,6 +8,7 @@ export type {
 export { countDenominators, createAggregate } from "./aggregate.ts";
 export { checkAdvantageInput, notFinite } from "./check-advantage-input.ts";
 export { clipRange } from "./clip-range.ts";
+export { fastExp } from "./fast-exp.ts";
 export { GROUP_METRICS, reportGroups } from "./group-metrics.ts";
 export {
   comparedMeans,

@@ -3,7 +3,7 @@ export { activateBackend, type BackendWish, type ChosenBackend } from "./backend
 export { createRng, type Rng } from "./rng.ts";
 export { readSafetensors, safetensorsChunks, type SafetensorsFile, type StoredArray } from "./safetensors.ts";
 export type { BackendInstall, BackendOptions, TensorBackend } from "./tensor-backend.ts";
-export { callKernel, ensureGradient, hasKernel } from "./kernel/call.ts";
+export { callKernel, ensureGradient, hasKernel, type SelectiveKernel } from "./kernel/call.ts";
 export {
   composedLinearLogProbEntropy,
   LINEAR_LOG_PROB_ENTROPY,

@@ -15,17 +15,6 @@ export async function useWebGpu(): Promise<void> {
 export const valuesOf = (tensors: readonly tf.Tensor[]): Promise<Float32Array[]> =>
   Promise.all(tensors.map((tensor) => tensor.data<"float32">()));
 
-/** ‖actual − expected‖ / ‖expected‖; NaN where anything is not a number, unless both are. */
-export function relativeError(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
-  if (actual.length !== expected.length) return NaN;
-  let [off, norm] = [0, 0];
-  for (let i = 0; i < expected.length; i++) {
-    off += (actual[i]! - expected[i]!) ** 2;
-    norm += expected[i]! ** 2;
-  }
-  return off === 0 ? 0 : Math.sqrt(off / norm);
-}
-
 /**
  * Leaves buffers of that many elements full of NaN in the backend's pool, so that the next results of this size start as NaN: an element
  * that a kernel does not write stays one.

@@ -11,7 +11,8 @@ import {
   type FusedKl,
 } from "verl";
 import { klPenalties } from "../../plugins/kl/index.ts";
-import { poison, relativeError, useWebGpu, valuesOf } from "./on-webgpu.ts";
+import { poison, useWebGpu, valuesOf } from "./on-webgpu.ts";
+import { relativeError } from "./relative-error.ts";
 
 beforeAll(useWebGpu);
 for (const { key, entry } of klPenalties) registries.kl_penalty.register(key, entry);

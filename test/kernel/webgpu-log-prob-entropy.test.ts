@@ -16,7 +16,8 @@ import {
   logProbEntropy as kernel,
   logProbEntropyGradient as gradientKernel,
 } from "../../plugins/kernel/webgpu/log-prob-entropy.ts";
-import { poison, relativeError, useWebGpu, valuesOf } from "./on-webgpu.ts";
+import { poison, useWebGpu, valuesOf } from "./on-webgpu.ts";
+import { relativeError } from "./relative-error.ts";
 
 beforeAll(useWebGpu);
 

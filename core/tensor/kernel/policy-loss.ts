@@ -44,15 +44,15 @@ export interface PolicyLossTensors {
 
 /**
  * A built-in loss, aggregated, with its metrics and its gradient in one pass over the tokens. Undefined where the backend has no kernel for
- * it: then the loss is composed of tfjs' operations.
+ * it, or none for tensors that are not computed yet: then the loss is composed of tfjs' operations.
  */
 export function fusedPolicyLoss(
   { logProbs, oldLogProbs, advantages, mask, weights, marks }: PolicyLossTensors,
   attrs: PolicyLossAttrs,
 ): { loss: tf.Scalar; metrics: readonly tf.Scalar[] } | undefined {
-  if (!hasKernel(POLICY_LOSS)) return undefined;
-  ensureGradient(gradient);
   const inputs = { logProbs, oldLogProbs, advantages, mask, weights, marks };
+  if (!hasKernel(POLICY_LOSS, inputs)) return undefined;
+  ensureGradient(gradient);
   const [loss, first, second, third] = callKernel(POLICY_LOSS, inputs, attrs) as tf.Scalar[];
   return { loss: loss!, metrics: [first!, second!, third!] };
 }

@@ -2,7 +2,7 @@ import * as tf from "@tensorflow/tfjs";
 import { VerlError } from "verl";
 import { type CacheStats, GraphCache } from "./graph-cache.ts";
 import { Recorder } from "./recorder.ts";
-import { copyValues, isDType, LazyValue, type Values } from "./value.ts";
+import { copyValues, type DType, isDType, LazyValue, type Values } from "./value.ts";
 
 export interface OrtOptions {
   /** Threads of one graph. */
@@ -51,6 +51,18 @@ export class OrtBackend extends tf.KernelBackend {
       (tf.engine() as { moveData(backend: tf.KernelBackend, dataId: object): void }).moveData(this, dataId);
       value = this.#known(dataId)!;
     }
+    return value;
+  }
+
+  /** A tensor's values, not to be written to; undefined while a graph has to run for them, or another backend has them. */
+  valuesAtHand(dataId: object): Values | undefined {
+    return this.#known(dataId)?.values;
+  }
+
+  /** Data of a tensor that owns `values`. */
+  adopt(values: Values, shape: readonly number[], dtype: DType): LazyValue {
+    const value = this.recorder.adopt(values, shape, dtype, false);
+    this.recorder.retain(value);
     return value;
   }
 

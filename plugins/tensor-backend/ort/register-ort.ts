@@ -1,6 +1,7 @@
 import { totalmem } from "node:os";
 import * as tf from "@tensorflow/tfjs";
 import type { BackendOptions } from "verl";
+import { type HostMemory, registerHostKernels } from "../../kernel/host/register.ts";
 import { registerGradients } from "../gradients.ts";
 import { physicalCores } from "../physical-cores.ts";
 import { OrtBackend } from "./backend.ts";
@@ -13,6 +14,12 @@ const CACHED_GRAPHS = 48;
 /** Compiled graphs may hold this share of the machine's memory. */
 const MEMORY_SHARE = 0.25;
 
+/** What a recorded graph has yet to compute is not in memory: a kernel that asked for it would cut the graph in two. */
+const MEMORY: HostMemory<OrtBackend> = {
+  valuesOf: (backend, { dataId }) => backend.valuesAtHand(dataId) as Float32Array | undefined,
+  tensorOf: (backend, values, shape) => ({ dataId: backend.adopt(values, shape, "float32"), shape, dtype: "float32" }),
+};
+
 /** The backend as tfjs knows it, registered on the first call. Options count then, and not later. */
 export function registerOrt({ threads, cachedGraphs }: BackendOptions = {}): OrtBackend {
   const known = tf.findBackend(NAME);
@@ -23,6 +30,7 @@ export function registerOrt({ threads, cachedGraphs }: BackendOptions = {}): Ort
     sessionBytes: MEMORY_SHARE * totalmem(),
   });
   tf.registerBackend(NAME, () => backend);
+  registerHostKernels(NAME, MEMORY);
   registerKernels(backend, NAME);
   registerGradients();
   return backend;

@@ -14,7 +14,7 @@ export function registerKernels(backend: OrtBackend, backendName: string): void 
     tf.registerKernel({ kernelName, backendName, kernelFunc: recording(backend, kernelName, kernel as AnyKernel) });
   }
   for (const { kernelName } of tf.getKernelsForBackend("cpu")) {
-    if (kernelName in KERNELS) continue;
+    if (tf.getKernel(kernelName, backendName) !== undefined) continue;
     tf.registerKernel({ kernelName, backendName, kernelFunc: recording(backend, kernelName, () => undefined) });
   }
 }
