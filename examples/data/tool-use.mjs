@@ -1,10 +1,12 @@
-// The same sums for a policy that may call a tool while it works: `node examples/data/tool-use.mjs sums.jsonl train.parquet`.
+// The same sums for a policy that may call a tool while it works: `node examples/data/tool-use.mjs [sums.jsonl [train.parquet]]`.
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { inferSchema, readRows, writeParquet } from "verl";
 
 const SYSTEM = "You solve sums. Check your answer with the tool `calc_gsm8k_reward` before you give it after ####.";
+const SUMS = join(import.meta.dirname, "sums.jsonl");
 
-export async function preprocess(input, output, split = "train") {
+export async function preprocess(input, output = "train.parquet", split = "train") {
   const rows = (await readRows(input)).map(({ question, answer }, index) => {
     const ground_truth = answer.split("####").at(-1).trim().replaceAll(",", "");
     const prompt = [SYSTEM, question].map((content, turn) => ({ role: turn === 0 ? "system" : "user", content }));
@@ -18,4 +20,4 @@ export async function preprocess(input, output, split = "train") {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href)
-  console.log(`Wrote ${await preprocess(...process.argv.slice(2))} prompts.`);
+  console.log(`Wrote ${await preprocess(process.argv[2] ?? SUMS, ...process.argv.slice(3))} prompts.`);

@@ -8,6 +8,8 @@ import { ppoConfig, recordingStream, runFolder } from "./support/tiny-run.ts";
 
 jest.setTimeout(60_000);
 
+let disposed = 0;
+
 beforeAll(() => {
   registerBuiltIns();
   registries.reward_manager.register("test-unready", {
@@ -18,6 +20,10 @@ beforeAll(() => {
       }
       override score(): Promise<never> {
         throw new Error("It was asked.");
+      }
+      override dispose(): Promise<void> {
+        disposed += 1;
+        return Promise.resolve();
       }
     },
   });
@@ -31,6 +37,7 @@ describe("a reward manager that is not ready", () => {
     const folder = runFolder();
     await expect(create(folder, ["reward_model.reward_manager=test-unready"])).rejects.toThrow("no judge answers");
     expect(existsSync(`${folder}/run/metrics.jsonl`)).toBe(false);
+    expect(disposed).toBe(1);
   });
 
   it("does so with what a built-in finds: a file that the pool's processes cannot load", async () => {

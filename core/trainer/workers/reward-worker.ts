@@ -54,7 +54,12 @@ export class RewardWorker extends RunWorker<PpoConfig, PpoSite> {
     const { container } = await this.site();
     const { reward_manager, reward_kwargs } = this.config.reward_model;
     const manager = container.create("reward_manager", reward_manager, { options: reward_kwargs });
-    await inNameOf("reward_manager", reward_manager, () => manager.load?.());
+    try {
+      await inNameOf("reward_manager", reward_manager, () => manager.load?.());
+    } catch (error) {
+      await manager.dispose?.();
+      throw error;
+    }
     return manager;
   }
 }
