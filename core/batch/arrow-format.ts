@@ -6,7 +6,7 @@ export const META_INFO = "verl.meta_info";
 export const ROWS = "verl.rows";
 
 /** Keys of a field's metadata: a tensor's dtype where Arrow's type does not tell, and how values are stored where that is a choice. */
-export const DTYPE = "verl.dtype";
+const DTYPE = "verl.dtype";
 export const STORED_AS = "verl.stored_as";
 
 /** The canonical extension type for tensors whose rows have more than one element; pyarrow reads it as a `FixedShapeTensorArray`. */

@@ -13,7 +13,7 @@ export interface DTypeArrays {
   bool: Uint8Array;
 }
 
-export const ARRAY_OF = {
+const ARRAY_OF = {
   float32: Float32Array,
   int32: Int32Array,
   int64: BigInt64Array,

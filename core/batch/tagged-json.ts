@@ -46,7 +46,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === Object.prototype || prototype === null;
 }
 
-export function unstorable(value: unknown, where: string): VerlError {
+function unstorable(value: unknown, where: string): VerlError {
   const what =
     typeof value === "object" ? `an instance of ${value?.constructor.name ?? "an unknown class"}` : `a ${typeof value}`;
   return new VerlError("VERL_BATCH_ARROW", `${where} holds ${what}, which cannot be written to bytes.`, {

@@ -28,7 +28,7 @@ export interface Scored {
 }
 
 /** Samples of a call. */
-export const samplesOf = (call: ScoreCall): number => ("batch" in call ? call.batch.solution_strs.length : 1);
+const samplesOf = (call: ScoreCall): number => ("batch" in call ? call.batch.solution_strs.length : 1);
 
 /** The same reward for each sample of a call. */
 export const forAll = (call: ScoreCall, reward: SampleReward): SampleReward[] =>

@@ -76,7 +76,7 @@ function join(rounds: readonly Required<Sampled>[]): Sampled {
 }
 
 /** The parts of the given rows, in their order. */
-export function pickParts(parts: RewardColumns["parts"], rows: ArrayLike<number>): RewardColumns["parts"] {
+function pickParts(parts: RewardColumns["parts"], rows: ArrayLike<number>): RewardColumns["parts"] {
   const picked = (values: readonly unknown[]) => Array.from(rows, (row) => values[row]);
   return Object.fromEntries(Object.entries(parts).map(([name, values]) => [name, picked(values)]));
 }

@@ -94,7 +94,7 @@ export function takeMetrics(answers: DataProto, metrics: StepMetrics): DataProto
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
 /** How the rows of a step are laid out for the ranks of the policy, and of whoever shares them. */
-export function rankLayout(
+function rankLayout(
   { config, policy }: Pick<PpoRun, "config" | "policy">,
   role: "actor" | "critic" = "actor",
 ): RankLayout {

@@ -1,8 +1,6 @@
 import { provide } from "verl";
 import { EmbeddedEngine } from "./embedded/embedded-engine.ts";
 
-export { EmbeddedEngine } from "./embedded/embedded-engine.ts";
-
 export const engines = [
   provide("engine", "embedded", {
     description: "Trains a Llama-style decoder in this process, on the chosen tensor backend.",

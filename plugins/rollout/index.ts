@@ -1,8 +1,6 @@
 import { provide } from "verl";
 import { EmbeddedRollout } from "./embedded/embedded-rollout.ts";
 
-export { EmbeddedRollout } from "./embedded/embedded-rollout.ts";
-
 export const rollouts = [
   provide("rollout", "embedded", {
     description:

@@ -18,7 +18,7 @@ import { rewardScores } from "../../plugins/reward-score/index.ts";
 import { recordingLogger, SORT_MODEL } from "../data/helpers.ts";
 
 /** One token a letter, and an end token. */
-export const tokenizer = await loadTokenizer(SORT_MODEL);
+const tokenizer = await loadTokenizer(SORT_MODEL);
 
 const WIDTH = 4;
 

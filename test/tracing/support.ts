@@ -11,7 +11,7 @@ import { recordingLogger } from "../data/helpers.ts";
 const LETTERS = { decode: (ids: ArrayLike<number>) => Array.from(ids, (id) => String.fromCharCode(64 + id)).join("") };
 
 /** Generates, calls a tool, generates. */
-export class TwoTurns extends AgentLoop {
+class TwoTurns extends AgentLoop {
   constructor(private readonly between: () => void = () => undefined) {
     super();
   }

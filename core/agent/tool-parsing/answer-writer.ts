@@ -21,7 +21,7 @@ export interface FoundTextCall extends Omit<FoundCall, "arguments"> {
   parameters: readonly (readonly [key: string, text: string])[];
 }
 
-export const UNTERMINATED = "tool call inside unterminated reasoning";
+const UNTERMINATED = "tool call inside unterminated reasoning";
 /** Reason of a call that the end of the answer cut off. */
 export const TRUNCATED = "truncated";
 

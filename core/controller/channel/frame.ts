@@ -18,7 +18,7 @@ export interface FrameLimits {
 }
 
 /** What a peer may send before it has shown who it is. */
-export const STRANGER_LIMITS: FrameLimits = { head: 4096, blobs: 0 };
+const STRANGER_LIMITS: FrameLimits = { head: 4096, blobs: 0 };
 /** What a peer may send: a message is held in memory as a whole. */
 export const PEER_LIMITS: FrameLimits = { head: 1 << 28, blobs: 2 ** 34 };
 

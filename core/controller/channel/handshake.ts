@@ -8,7 +8,7 @@ import type { TcpChannel } from "./tcp-channel.ts";
  */
 
 /** Raised when the handshake or the frames change. */
-export const CHANNEL_PROTOCOL = 1;
+const CHANNEL_PROTOCOL = 1;
 
 const DEADLINE_MS = 10_000;
 const NONCE = /^[0-9a-f]{32}$/;
@@ -17,7 +17,7 @@ const NONCE = /^[0-9a-f]{32}$/;
 export const randomHex = (bytes: number): string => randomBytes(bytes).toString("hex");
 
 /** `side` proves to the other that it knows the secret; the nonces of both make the proof worth nothing elsewhere. */
-export function proofOf(secret: string, side: "server" | "dialer", id: string, nonces: readonly string[]): string {
+function proofOf(secret: string, side: "server" | "dialer", id: string, nonces: readonly string[]): string {
   return createHmac("sha256", secret)
     .update([side, id, ...nonces].join("\n"))
     .digest("hex");

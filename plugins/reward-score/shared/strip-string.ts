@@ -4,7 +4,7 @@ import { isFarLonger } from "./text.ts";
  * The MATH benchmark's normaliser, with all its rules in their order. Thousands commas stay.
  * @returns undefined where the original raises: a `\frac` or `\sqrt` at the end, or two units.
  */
-export function stripString(text: string): string | undefined {
+function stripString(text: string): string | undefined {
   let s = text
     .replaceAll("\n", "")
     .replaceAll("\\!", "")

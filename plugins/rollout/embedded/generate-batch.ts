@@ -119,7 +119,7 @@ function promptTensors(prompts: readonly Int32Array[], rows: number, length: num
 }
 
 /** Lengths of a cache: 8, 12, 16, 24, 32, 48, … Two an octave, because a long answer goes through all of them. */
-export function cacheBucket(length: number): number {
+function cacheBucket(length: number): number {
   if (length <= 8) return 8;
   const step = 2 ** (Math.floor(Math.log2(length - 1)) - 1);
   return Math.ceil(length / step) * step;

@@ -109,7 +109,7 @@ export async function converse(options: ConversationOptions) {
 }
 
 /** The response as text, what is context only in ⟦⟧. */
-export function textOf({ segments }: Trajectory, tokenizer: ChatTokenizer): string {
+function textOf({ segments }: Trajectory, tokenizer: ChatTokenizer): string {
   return segments
     .map(({ ids, trainable }) => (trainable ? tokenizer.decode(ids) : `⟦${tokenizer.decode(ids)}⟧`))
     .join("");

@@ -12,7 +12,7 @@ const schemaOf = (name: string): ToolSchema => ({
 export const events: string[] = [];
 
 /** Notes what is done with it. */
-export class Recorded extends Tool {
+class Recorded extends Tool {
   readonly schema = schemaOf("recorded");
   private opened = 0;
 

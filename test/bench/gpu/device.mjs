@@ -46,7 +46,7 @@ export async function deviceMs(work, { repeats = 20, warm = 3, busyCopies = 0 } 
   return median(times);
 }
 
-export function median(values) {
+function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)];
 }

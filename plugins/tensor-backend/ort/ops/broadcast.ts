@@ -13,7 +13,7 @@ const tileOp = defineOp<{ reps: readonly number[] }>("Tile", (graph, [x], out, {
 );
 
 /** `x` in a larger shape; nothing is recorded when it has that shape already. */
-export function broadcast(recorder: Recorder, x: LazyValue, shape: readonly number[]): LazyValue {
+function broadcast(recorder: Recorder, x: LazyValue, shape: readonly number[]): LazyValue {
   return sameShape(x.shape, shape) ? x : recorder.record(broadcastOp, [x], undefined, [...shape], x.dtype);
 }
 
@@ -22,7 +22,7 @@ export function broadcastShape(a: readonly number[], b: readonly number[]): read
 }
 
 /** A shape filled with one value. The value is a leaf, so that another one needs no other graph. */
-export function fill(recorder: Recorder, value: number, shape: readonly number[], dtype: DType): LazyValue {
+function fill(recorder: Recorder, value: number, shape: readonly number[], dtype: DType): LazyValue {
   return broadcast(recorder, recorder.scalar(value, dtype), shape);
 }
 

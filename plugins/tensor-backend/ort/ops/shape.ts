@@ -23,14 +23,14 @@ const sliceOp = defineOp<SliceAttrs>("Slice", (graph, [x], out, { attrs: { begin
 /** Before the first element, seen from a negative stride. ONNX reads −1 as the last element. */
 const BEFORE_START = -(2 ** 31);
 
-export function reshape(recorder: Recorder, x: LazyValue, shape: readonly number[]): LazyValue {
+function reshape(recorder: Recorder, x: LazyValue, shape: readonly number[]): LazyValue {
   if (sameShape(x.shape, shape)) return x;
   // Values that are here already need no operation: two shapes share one array.
   if (x.values !== undefined) return recorder.adopt(x.values, [...shape], x.dtype, x.constant);
   return recorder.record(reshapeOp, [x], undefined, [...shape], x.dtype);
 }
 
-export function slice(recorder: Recorder, x: LazyValue, begin: readonly number[], size: readonly number[]): LazyValue {
+function slice(recorder: Recorder, x: LazyValue, begin: readonly number[], size: readonly number[]): LazyValue {
   if (sameShape(x.shape, size)) return x;
   const end = begin.map((start, i) => start + size[i]!);
   return recorder.record(sliceOp, [x], { begin: [...begin], end, strides: begin.map(() => 1) }, [...size], x.dtype);
