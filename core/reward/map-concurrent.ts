@@ -33,10 +33,11 @@ export async function mapConcurrent<T, R>(
   return results;
 }
 
-/** Rejects when `signal` fires; its listener goes when `work` is done. */
+/** Rejects when `signal` fires or has fired; its listener goes when `work` is done. */
 function rejectOnAbort(signal: AbortSignal, work: Promise<unknown>): Promise<never> {
   return new Promise((_, reject) => {
     const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) return abort(); // It fired while the first items started.
     signal.addEventListener("abort", abort, { once: true });
     const stopListening = (): void => signal.removeEventListener("abort", abort);
     work.then(stopListening, stopListening);

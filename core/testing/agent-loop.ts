@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { AgentContext, AgentLoop, AgentSample, Trajectory } from "../agent/index.ts";
 import type { RolloutEngine } from "../engine/index.ts";
 import { registries, ROLLOUT, type TokenValues } from "../registry/index.ts";
+import { agentContainer, calls } from "./agent-parts.ts";
 import type { GoldenCase } from "./cases.ts";
 import type { EntrySubject } from "./entry-properties.ts";
 import { letterTokenizer } from "./letter-tokenizer.ts";
@@ -11,7 +12,6 @@ import { Violation, type Property } from "./property.ts";
 import { ScriptedRollout, type Sampled } from "./scripted-rollout.ts";
 import { optionsOf } from "./subject.ts";
 import { defineSuite, type Suite, type SuiteOptions, type TestedWith } from "./suite.ts";
-import { testContainer } from "./test-container.ts";
 
 type Asked = {
   /** The user's message. */
@@ -58,7 +58,7 @@ function loopOf(key: string, { options: given, values }: Given): LoopSubject {
     key: canonical,
     entry,
     options,
-    loop: (rollout) => testContainer({ [ROLLOUT]: rollout, ...values }).create("agent_loop", key, { options }),
+    loop: (rollout) => agentContainer({ [ROLLOUT]: rollout, ...values }).create("agent_loop", key, { options }),
   };
 }
 
@@ -95,8 +95,9 @@ async function run(
 
 const askings: fc.Arbitrary<Asked> = fc.record({
   prompt: answers,
-  answers: fc.array(answers, { maxLength: 3 }),
-  max_tokens: fc.constantFrom(1, 5, 40, 200),
+  answers: fc.array(fc.oneof(answers, calls), { maxLength: 3 }),
+  // A call takes about 70 letters, and 20 more show its result.
+  max_tokens: fc.constantFrom(1, 5, 40, 80, 90, 100, 200),
 });
 
 const promptIsTheRows: Property<LoopSubject> = forInputs(

@@ -5,7 +5,7 @@ import type { ChatMessage } from "../data/index.ts";
 import { registries, type TokenValues } from "../registry/index.ts";
 import type { GoldenCase } from "./cases.ts";
 import type { EntrySubject } from "./entry-properties.ts";
-import { answers, forInputs, inTime, shown } from "./plain-property.ts";
+import { answers, forInputs, inTime, shown, withoutWrites } from "./plain-property.ts";
 import { Violation, type Property } from "./property.ts";
 import { optionsOf } from "./subject.ts";
 import { defineSuite, type Suite, type SuiteOptions, type TestedWith } from "./suite.ts";
@@ -45,12 +45,14 @@ function interactionOf(key: string, { options: given, values, cases }: Given): I
   return { kind: "interaction", key: canonical, entry, options, interaction, kwargs };
 }
 
+const contextOf = (): InteractionContext => ({ signal: new AbortController().signal, metric: () => undefined });
+
 /** Holds a conversation until it ends. */
 async function converse(
   interaction: Interaction,
   { question = "Go on.", answers: said, interaction_kwargs = {} }: Conversation,
 ) {
-  const ctx: InteractionContext = { signal: new AbortController().signal, metric: () => undefined };
+  const ctx = contextOf();
   const instance = await interaction.start(interaction_kwargs, ctx);
   const messages: ChatMessage[] = [{ role: "user", content: question }];
   const turns: InteractionTurn[] = [];
@@ -103,6 +105,31 @@ const samplesAlone: Property<InteractionSubject> = forInputs(
   },
 );
 
+const notWritten: Property<InteractionSubject> = forInputs(
+  "the conversation is not written",
+  conversations,
+  async ({ interaction }, { answers: [content], interaction_kwargs = {} }) => {
+    const ctx = contextOf();
+    const instance = await interaction.start(interaction_kwargs, ctx);
+    const messages: ChatMessage[] = [
+      { role: "user", content: "Go on." },
+      { role: "assistant", content: content! },
+    ];
+    try {
+      return await withoutWrites(messages, (given) => interaction.respond(instance, given, ctx));
+    } finally {
+      await interaction.finalize(instance);
+    }
+  },
+);
+
+const endUnheard: Property<InteractionSubject> = {
+  name: "a sample without an answer can be ended",
+  async check({ interaction, kwargs }) {
+    await interaction.finalize(await interaction.start(kwargs[0] ?? {}, contextOf()));
+  },
+};
+
 async function checkTurns({ interaction }: InteractionSubject, { input, expected }: InteractionCase): Promise<void> {
   const { turns } = await converse(interaction, input);
   if (turns.length !== expected.turns.length)
@@ -121,7 +148,7 @@ export const interactionSuite = (key: string, options: Given): Suite<Interaction
   kind: "interaction",
   key,
   subject: () => interactionOf(key, options),
-  properties: [anythingIsAnswered, samplesAlone],
+  properties: [anythingIsAnswered, samplesAlone, notWritten, endUnheard],
   golden: checkTurns,
 });
 

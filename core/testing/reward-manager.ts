@@ -1,5 +1,6 @@
-import fc from "fast-check";
+import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
 import { DataProto, NdArray } from "../batch/index.ts";
 import { registries } from "../registry/index.ts";
 import {
@@ -34,6 +35,8 @@ interface ManagerSubject extends EntrySubject {
   readonly manager: (functions: ScoreFunctions) => RewardManager;
 }
 
+/** Tries of what waits for timers. */
+const FEW = 10;
 /** Thrown by the score function in place of a score. */
 const THROWS = "throws";
 
@@ -82,16 +85,19 @@ const withPrompt = (mask: Int32Array, width: number): Int32Array =>
     at % (width + 1) === 0 ? 1 : mask[Math.floor(at / (width + 1)) * width + (at % (width + 1)) - 1]!,
   );
 
-/** A score function that returns what the row says, and counts its calls. */
-function functionsOf(): ScoreFunctions & { calls: () => number } {
+/** A score function that returns what the row says, and counts its calls. @param wait What passes before a row's result is there. */
+function functionsOf(wait?: (row: number) => Promise<unknown>): ScoreFunctions & { calls: () => number } {
   let calls = 0;
+  const result = (given: unknown): number => {
+    if (given === THROWS) throw new Error("the score function threw");
+    return given as number;
+  };
   return {
     calls: () => calls,
     get: () => (input) => {
       calls += 1;
-      const { given } = input.extra_info as { given: unknown };
-      if (given === THROWS) throw new Error("the score function threw");
-      return given as number;
+      const { given, index } = input.extra_info as { given: unknown; index: number };
+      return wait === undefined ? result(given) : wait(index).then(() => result(given));
     },
   };
 }
@@ -114,13 +120,35 @@ const batches: fc.Arbitrary<Answers> = some.map((rows) => ({
 const oneAResult: Property<ManagerSubject> = forInputs(
   "each answer has a finite score, or a reason why not",
   () => batches,
-  async (subject, input) => {
-    const rewards = await score(subject, input);
-    const odd = rewards.find((reward) =>
+  async ({ manager }, input) => {
+    let returned: readonly SampleReward[] = [];
+    const own = manager(functionsOf());
+    // A run makes the best of a score that is not finite; here what the manager itself returned counts.
+    const watched: RewardManager = {
+      score: async (batch, options) => (returned = await own.score(batch, options)),
+    };
+    await scoreBatch(watched, batchOf(input), { validate: false });
+    const odd = returned.find((reward) =>
       "unscored" in reward ? reward.unscored.trim() === "" : !Number.isFinite(reward.score),
     );
     return odd && `it returns ${shown(odd)}`;
   },
+);
+
+const inOrder: Property<ManagerSubject> = forInputs(
+  "results stand in the order of their rows",
+  () => batches,
+  async (subject, input) => {
+    const want = await score(subject, input);
+    const lastFirst = functionsOf((row) => setTimeout(input.answers.length - row));
+    const got = await score(subject, input, lastFirst);
+    const scores = (rewards: SampleReward[]): unknown[] =>
+      rewards.map((reward) => ("unscored" in reward ? null : reward.score));
+    return isDeepStrictEqual(scores(got), scores(want))
+      ? undefined
+      : `where the last row is scored first, scores are ${shown(scores(got))}, not ${shown(scores(want))}`;
+  },
+  FEW,
 );
 
 const sameScores: Property<ManagerSubject> = forInputs(
@@ -195,12 +223,12 @@ export const rewardManagerSuite = (key: string, options: TestedWith): Suite<Mana
   kind: "reward_manager",
   key,
   subject: () => rewardManager(key, options),
-  properties: [oneAResult, sameScores, notWritten, neverASilentZero, stops],
+  properties: [oneAResult, inOrder, sameScores, notWritten, neverASilentZero, stops],
   golden: checkScores,
 });
 
 /**
- * Tests a reward manager over batches of letters, with a score function that returns what a case says: one result a row, no failure as
+ * Tests a reward manager over batches of letters, with a score function that returns what a case says: one result a row, in order, no failure as
  * a silent zero, an end when told to, and your golden cases.
  *
  *     testRewardManager("my_key", { cases: [{ name: "two", input: { answers: ["ab", "c"], score: [1, 0] }, expected: { scores: [1, 0] } }] });

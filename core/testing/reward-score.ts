@@ -20,9 +20,10 @@ type Scored = {
 export type RewardScoreCase = GoldenCase<Scored, { readonly score: number } & Readonly<Record<string, unknown>>>;
 
 interface ScoreSubject extends EntrySubject {
-  /** Ground truths of the golden cases; generated answers are compared with them. */
-  readonly truths: readonly unknown[];
-  readonly score: (input: Scored) => Promise<SampleReward>;
+  /** What the golden cases have beside their answers; generated answers are put in their place. */
+  readonly rows: readonly Omit<Scored, "solution_str">[];
+  readonly inputOf: (answer: Scored) => ScoreInput;
+  readonly score: (input: ScoreInput) => Promise<SampleReward>;
 }
 
 /** A text that long must not take long: scores are computed while training waits. */
@@ -32,22 +33,23 @@ const PATIENCE_MS = 5_000;
 function rewardScore(key: string, { options: given }: TestedWith, cases: GoldenCases<RewardScoreCase>): ScoreSubject {
   const { entry, key: canonical } = registries.reward_score.find(key);
   const options = optionsOf("reward_score", key, given);
-  const truths = typeof cases === "string" ? [] : cases.map(({ input }) => input.ground_truth);
+  const rows = typeof cases === "string" ? [] : cases.map(({ input: { solution_str: _, ...row } }) => row);
   return {
     kind: "reward_score",
     key: canonical,
     entry,
     options,
-    truths: truths.length > 0 ? truths : ["42"],
-    async score({ data_source = canonical, extra_info = {}, ...answer }) {
-      const input: ScoreInput = { data_source, extra_info: { ...extra_info }, ...answer, ...options };
-      return toSampleReward(await entry.score(input));
-    },
+    rows: rows.length > 0 ? rows : [{ ground_truth: "42" }],
+    inputOf: ({ data_source = canonical, extra_info = {}, ...answer }) =>
+      structuredClone({ data_source, extra_info, ...answer, ...options }),
+    score: async (input) => toSampleReward(await entry.score(input)),
   };
 }
 
-const anyAnswer = ({ truths }: ScoreSubject): fc.Arbitrary<Scored> =>
-  fc.record({ solution_str: answers, ground_truth: fc.constantFrom(...truths) });
+const anyAnswer = ({ rows, inputOf }: ScoreSubject): fc.Arbitrary<ScoreInput> =>
+  fc
+    .record({ solution_str: answers, row: fc.constantFrom(...rows) })
+    .map(({ solution_str, row }) => inputOf({ solution_str, ...row }));
 
 const everyTextIsScored: Property<ScoreSubject> = forInputs(
   "every answer has a finite score",
@@ -74,10 +76,11 @@ const notWritten: Property<ScoreSubject> = forInputs("inputs are not written", a
 
 const longAnswers: Property<ScoreSubject> = {
   name: "long answers do not take long",
-  async check({ score, truths }) {
+  async check({ inputOf, score, rows }) {
     for (const unit of ["(", "\\boxed{", "1,", "a ", "{", "$", "\n"]) {
+      const input = inputOf({ ...rows[0]!, solution_str: unit.repeat(LONG / unit.length) });
       const started = performance.now();
-      await score({ solution_str: unit.repeat(LONG / unit.length), ground_truth: truths[0] });
+      await score(input);
       const took = performance.now() - started;
       if (took > PATIENCE_MS)
         throw new Violation(`${LONG} characters of ${shown(unit)} take it ${(took / 1000).toFixed(1)} s`);
@@ -85,8 +88,8 @@ const longAnswers: Property<ScoreSubject> = {
   },
 };
 
-async function checkScore({ score }: ScoreSubject, { input, expected }: RewardScoreCase): Promise<void> {
-  const reward = await score(input);
+async function checkScore({ inputOf, score }: ScoreSubject, { input, expected }: RewardScoreCase): Promise<void> {
+  const reward = await score(inputOf(input));
   if ("unscored" in reward) throw new Violation(`it gives no score: ${reward.unscored}`);
   const got: Readonly<Record<string, unknown>> = { ...reward.extra, score: reward.score };
   for (const [name, want] of Object.entries(expected)) {

@@ -1,12 +1,15 @@
 import type { Generation, RolloutEngine, SamplingParams } from "../engine/index.ts";
-import { letterTokenizer } from "./letter-tokenizer.ts";
+import { letterTokenizer, otherId } from "./letter-tokenizer.ts";
 
 /** One generation with what it was asked for. */
 export interface Sampled extends Generation {
   readonly promptIds: Int32Array;
 }
 
-/** A rollout engine that says what a script has, then random letters: the same for the same prompt and seed. */
+/**
+ * A rollout engine that says what a script has, then random letters: the same for the same prompt and seed. Some of its ids are the
+ * letters' second ones.
+ */
 export class ScriptedRollout implements RolloutEngine {
   readonly weightVersion = 3;
   readonly sampled: Sampled[] = [];
@@ -20,7 +23,7 @@ export class ScriptedRollout implements RolloutEngine {
   ): Promise<Generation> {
     options.signal?.throwIfAborted();
     const text = this.script[this.sampled.length] ?? letters(promptIds, sampling.seed);
-    const whole = letterTokenizer.encode(`${text}\0`);
+    const whole = letterTokenizer.encode(`${text}\0`).map((id, at) => (at % 3 === 1 ? otherId(id) : id));
     const ids = whole.slice(0, Math.max(0, sampling.max_tokens));
     const logprobs = Float32Array.from(ids, (id, at) => -((id * 31 + at * 17) % 97) / 50 - 0.01);
     const stopReason = ids.length < whole.length ? ("length" as const) : ("stop" as const);

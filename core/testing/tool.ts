@@ -91,6 +91,8 @@ const describesAFunction: Property<ToolSubject> = {
     );
     if (bare !== undefined)
       throw new Violation(`the parameter \`${bare[0]}\` has no description; the model reads nothing else`);
+    const missing = own.parameters.required?.find((name) => !(name in (own.parameters.properties ?? {})));
+    if (missing !== undefined) throw new Violation(`\`required\` names \`${missing}\`, which is no parameter`);
   },
 };
 

@@ -38,6 +38,16 @@ describe("mapConcurrent", () => {
     await expect(mapConcurrent([0], 1, () => 1, controller.signal)).rejects.toThrow("stop");
   });
 
+  it("ends at once when the signal fires while its first tasks start", async () => {
+    const controller = new AbortController();
+    const abort = (): Promise<never> => {
+      controller.abort(new Error("stop"));
+      return new Promise(() => {});
+    };
+    await expect(mapConcurrent([0, 1], 2, abort, controller.signal)).rejects.toThrow("stop");
+    expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
+  });
+
   it("leaves no listener behind", async () => {
     const { signal } = new AbortController();
     await mapConcurrent([1, 2], 1, (item) => item, signal);

@@ -78,3 +78,15 @@ testAgentLoop("single_turn_agent", {
     },
   ],
 });
+
+const echo = (text: string): string => `<tool_call>{"name": "echo", "arguments": {"text": "${text}"}}</tool_call>`;
+
+testAgentLoop("tool_agent", {
+  cases: [
+    {
+      name: "a call, its result and the answer",
+      input: { prompt: "hi", answers: [echo("ho"), "so"] },
+      expected: { trained: `${echo("ho")}\0so\0`, numTurns: 4 },
+    },
+  ],
+});

@@ -1,8 +1,6 @@
-import { beforeAll, describe, expect, it } from "@jest/globals";
-import { loadPlugins, provide, registerPlugin, definePlugin } from "../../core/registry/index.ts";
 import { ToolParser, type ParsedAnswer, type StreamOptions, type ToolParserStream } from "../../core/agent/index.ts";
 import { testToolParser, type ToolParserCase } from "../../core/testing/index.ts";
-import { collect, failed } from "./collect.ts";
+import { faultsOfData, testFaults } from "./faults.ts";
 
 /** Reads `[f]` as a call of `f`, with whatever fault a test wants. */
 abstract class Bracket extends ToolParser {
@@ -33,7 +31,7 @@ abstract class Bracket extends ToolParser {
   }
 }
 
-class Sound extends Bracket {}
+class Honest extends Bracket {}
 class Throws extends Bracket {
   protected override read(text: string, cut: boolean): ParsedAnswer {
     if (text.includes("}")) throw new Error("a brace");
@@ -63,52 +61,101 @@ class Trims extends Bracket {
   }
 }
 
-const CASES: ToolParserCase[] = [
-  {
-    name: "a call",
-    input: { text: "Well [sum]" },
-    expected: { content: "Well", calls: [{ name: "sum", arguments: {} }] },
-  },
-];
-const PARSERS = {
-  sound: Sound,
-  throws: Throws,
-  first_piece: FirstPiece,
-  runs_cut: RunsCut,
-  quadratic: Quadratic,
-  trims: Trims,
+class NoName extends Bracket {
+  protected override read(text: string, cut: boolean): ParsedAnswer {
+    const answer = super.read(text, cut);
+    return { ...answer, calls: answer.calls.map((call) => ({ ...call, name: "" })) };
+  }
+}
+class NoReason extends Bracket {
+  protected override read(text: string, cut: boolean): ParsedAnswer {
+    const answer = super.read(text, cut);
+    return text.includes("{") ? { ...answer, errors: [{ raw: "{", reason: "" }] } : answer;
+  }
+}
+class TellsTwice extends Bracket {
+  override stream(options: StreamOptions = {}): ToolParserStream {
+    const own = super.stream(options);
+    const end: ToolParserStream["end"] = (given) => {
+      const answer = own.end(given);
+      if (answer.content !== "") options.onDelta?.({ type: "content", text: answer.content });
+      return answer;
+    };
+    return { push: (piece) => own.push(piece), end };
+  }
+}
+class Forgiving extends Bracket {
+  protected override read(text: string, cut: boolean): ParsedAnswer {
+    const answer = super.read(text, cut);
+    return { ...answer, calls: answer.calls.map((call) => ({ ...call, repaired: true })) };
+  }
+}
+class LosesCalls extends Bracket {
+  protected override read(text: string, cut: boolean): ParsedAnswer {
+    return { ...super.read(text, cut), ...(cut && { calls: [], errors: [] }) };
+  }
+}
+class OneText extends Bracket {
+  private text = "";
+  override stream(options: StreamOptions = {}): ToolParserStream {
+    this.text = "";
+    const own = super.stream(options);
+    return {
+      push: (piece) => void (this.text += piece),
+      end: (given) => {
+        own.push(this.text);
+        return own.end(given);
+      },
+    };
+  }
+}
+
+const entry = (create: new () => ToolParser) => ({ description: "A name in brackets.", create });
+const FORM = "calls have a name and arguments, errors a text and a reason";
+const CUT = "of an answer that was cut off no call is run, and none is lost";
+
+const CASE: ToolParserCase = {
+  name: "a call",
+  input: { text: "Well [sum]" },
+  expected: { content: "Well", calls: [{ name: "sum", arguments: {} }] },
 };
 
-beforeAll(async () => {
-  await loadPlugins([]);
-  const provides = Object.entries(PARSERS).map(([key, create]) =>
-    provide("tool_parser", `bracket_${key}`, { description: "A name in brackets.", create }),
-  );
-  registerPlugin(definePlugin({ name: "brackets", version: "1.0.0", verl: "*", provides }));
-});
-
-const results = (key: string, only?: readonly string[], cases = CASES) =>
-  collect((runner) => testToolParser(`bracket_${key}`, { cases, ...runner }), only);
-
-describe("the suite of tool parsers", () => {
-  it("passes a sound parser", async () => {
-    expect(failed(await results("sound"))).toEqual([]);
-  });
-
-  it.each([
-    ["throws", "calls have a name and arguments, errors a text and a reason", "it threw Error: a brace"],
-    ["first_piece", "pieces give the same as the whole", "The smallest text that shows it"],
-    ["runs_cut", "of an answer that was cut off no call is run, and none is lost", "it runs"],
-    ["quadratic", "hostile texts take linear time", "for four times as many"],
-    ["trims", "text without any mark is content, letter for letter", "as something else"],
-  ])("finds the fault of one that is wrong: %s", async (key, property, message) => {
-    expect((await results(key, [property]))[property]).toContain(message);
-  });
-
-  it("tells what a golden case has instead", async () => {
-    const wrong = [{ ...CASES[0]!, expected: { content: "Well", calls: [{ name: "add", arguments: {} }] } }];
-    const name = 'golden case "a call"';
-    const found = await results("sound", [name], wrong);
-    expect(found[name]).toContain('calls are [{"name":"sum","arguments":{}}], not');
-  });
+testFaults("tool_parser", {
+  suite: testToolParser,
+  honest: entry(Honest),
+  cases: [CASE],
+  wrongCases: [
+    [
+      'calls are [{"name":"sum","arguments":{}}], not',
+      { ...CASE, expected: { content: "Well", calls: [{ name: "add", arguments: {} }] } },
+    ],
+    ['content is "Well", not ""', { ...CASE, expected: { calls: CASE.expected.calls } }],
+    ["there are 0 errors, not 1", { ...CASE, expected: { ...CASE.expected, errors: ["cut"] } }],
+    [
+      'no error says "late"',
+      { ...CASE, config: { finishReason: "length" }, expected: { content: "Well", errors: ["late"] } },
+    ],
+  ],
+  faults: [
+    ...faultsOfData(entry(Honest)),
+    { property: FORM, words: "it threw Error: a brace", entry: entry(Throws) },
+    { property: FORM, words: "it reads the call", entry: entry(NoName) },
+    { property: FORM, words: "it reports the error", entry: entry(NoReason) },
+    {
+      property: "pieces give the same as the whole",
+      words: "The smallest text that shows it",
+      entry: entry(FirstPiece),
+    },
+    { property: "what is told while an answer comes adds up to it", words: "what was told", entry: entry(TellsTwice) },
+    { property: CUT, words: "it runs", entry: entry(RunsCut) },
+    { property: CUT, words: "are missing from the errors", entry: entry(LosesCalls) },
+    { property: "strict reading accepts no repaired call", words: "it accepts", entry: entry(Forgiving) },
+    { property: "answers do not know of each other", words: "beside another answer", entry: entry(OneText) },
+    {
+      property: "text without any mark is content, letter for letter",
+      words: "as something else",
+      entry: entry(Trims),
+    },
+    { property: "hostile texts take linear time", words: "for four times as many", entry: entry(Quadratic) },
+  ],
 });
