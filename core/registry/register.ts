@@ -11,9 +11,7 @@ export type ClassKind = { [K in keyof EntryOf]: EntryOf[K] extends ClassEntry<un
 export type InstanceOf<K extends Kind> = Entry<K> extends ClassEntry<infer T> ? T : never;
 
 /** The registering function of a kind: `registerFor("policy_loss")("mine", { description, compute })`. */
-function registerFor<K extends Kind>(
-  kind: K,
-): (key: string, entry: Entry<K>, options?: RegistrationOptions) => void {
+function registerFor<K extends Kind>(kind: K): (key: string, entry: Entry<K>, options?: RegistrationOptions) => void {
   const registry = registries[kind] as Registry<Entry<K>>;
   return (key, entry, options) => registry.register(key, entry, options);
 }
