@@ -9,6 +9,8 @@ import {
 } from "../../core/algorithm/index.ts";
 import { NdArray } from "../../core/batch/index.ts";
 import { registries, resolveOptions } from "../../core/registry/index.ts";
+import { differentiate } from "../../core/testing/differentiate.ts";
+import { numbersOf } from "../../core/testing/numbers.ts";
 import { lossAggs } from "../../plugins/loss-agg/index.ts";
 import { policyLosses } from "../../plugins/policy-loss/index.ts";
 import { flat, type Matrix } from "./vectors.ts";
@@ -43,38 +45,38 @@ export interface LossResult {
   metrics: Record<string, number>;
 }
 
-/** Loss, gradient and metrics of a micro-batch, by the loss that `config.policy_loss.loss_mode` names. */
-export function run(inputs: PolicyLossInput, config: PolicyLossConfig, denominators: LossDenominators): LossResult {
-  const loss: PolicyLoss = registries.policy_loss.resolve(config.policy_loss.loss_mode);
-  return tf.tidy(() => {
-    const agg = createAggregate(config.loss_agg_mode, inputs.response_mask, denominators);
-    let metrics: Record<string, number> = {};
-    const { value, grad } = tf.valueAndGrad((log_probs: tf.Tensor) => {
-      const output = loss.compute({ ...inputs, log_probs: log_probs as tf.Tensor2D }, config, agg);
-      metrics = Object.fromEntries(Object.entries(output.metrics).map(([name, share]) => [name, share.dataSync()[0]!]));
-      return output.loss;
-    })(inputs.log_probs);
-    return {
-      loss: value.dataSync()[0]!,
-      grad: Float32Array.from(grad.dataSync()),
-      metrics,
-    };
+/** Loss, gradient and metrics of a micro-batch. Default loss: the one that `config.policy_loss.loss_mode` names. */
+export async function run(
+  inputs: PolicyLossInput,
+  config: PolicyLossConfig,
+  denominators: LossDenominators,
+  loss: PolicyLoss = registries.policy_loss.resolve(config.policy_loss.loss_mode),
+): Promise<LossResult> {
+  const agg = createAggregate(config.loss_agg_mode, inputs.response_mask, denominators);
+  const { value, gradient, others } = await differentiate(inputs.log_probs, (log_probs) => {
+    const output = loss.compute({ ...inputs, log_probs: log_probs as tf.Tensor2D }, config, agg);
+    return { value: output.loss, others: output.metrics };
   });
+  const metrics = Object.fromEntries(Object.entries(others).map(([name, [share]]) => [name, share!]));
+  return { loss: value, grad: gradient, metrics };
 }
 
-/** The inputs of a whole step with the fields that the loss adds to it. */
-export function prepared(inputs: PolicyLossInput, config: PolicyLossConfig): PolicyLossInput {
+/** The inputs of a whole step with the fields that the loss adds to it. @param metrics takes what the loss reports of the step. */
+export async function prepared(
+  inputs: PolicyLossInput,
+  config: PolicyLossConfig,
+  metrics: Record<string, number> = {},
+): Promise<PolicyLossInput> {
   const loss: PolicyLoss = registries.policy_loss.resolve(config.policy_loss.loss_mode);
   if (!loss.prepare) return inputs;
+  const values = await numbersOf(inputs as unknown as Record<string, tf.Tensor>);
   const step = Object.fromEntries(
-    Object.entries(inputs).map(([name, field]) => [
-      name,
-      new NdArray("float32", field!.shape, Float32Array.from(field!.dataSync())),
-    ]),
+    Object.entries(values).map(([name, data]) => [name, new NdArray("float32", inputs[name]!.shape, data)]),
   ) as unknown as PolicyLossStep;
-  const added = Object.entries(loss.prepare(step, config, { metric: () => {} })).map(([name, { data, shape }]) => [
+  const metric = (name: string, value: number): void => void (metrics[name] = value);
+  const added = Object.entries(loss.prepare(step, config, { metric })).map(([name, { data, shape }]) => [
     name,
-    tf.tensor2d(data as Float32Array, shape as [number, number]),
+    tf.tensor2d(data as Float32Array, shape as [number, number], "float32"),
   ]);
   return { ...inputs, ...(Object.fromEntries(added) as Record<string, tf.Tensor>) };
 }

@@ -55,25 +55,26 @@ const rowsOf = (inputs: PolicyLossInput, order: number[]): PolicyLossInput =>
   ) as unknown as PolicyLossInput;
 
 describe.each(LOSSES)("%s", (key) => {
-  it("has the gradient that finite differences show", () => {
-    const inputs = prepared(small(), config(key));
-    const { grad } = run(inputs, config(key), WHOLE);
+  it("has the gradient that finite differences show", async () => {
+    const inputs = await prepared(small(), config(key));
+    const { grad } = await run(inputs, config(key), WHOLE);
     // Where sg(·) stands in the loss, the gradient is not that of the value.
     const surrogate = key === "gspo" || key === "cispo";
     const at = inputs.log_probs.dataSync();
     for (let i = 0; i < at.length; i++) {
-      const shifted = (by: number): number => {
+      const shifted = async (by: number): Promise<number> => {
         const moved = Float32Array.from(at);
         moved[i]! += by;
-        return run({ ...inputs, log_probs: tf.tensor2d(moved, [3, 3]) }, config(key), WHOLE).loss;
+        return (await run({ ...inputs, log_probs: tf.tensor2d(moved, [3, 3]) }, config(key), WHOLE)).loss;
       };
-      if (!surrogate) expect(Math.abs((shifted(5e-3) - shifted(-5e-3)) / 1e-2 - grad[i]!)).toBeLessThan(3e-3);
+      const slope = ((await shifted(5e-3)) - (await shifted(-5e-3))) / 1e-2;
+      if (!surrogate) expect(Math.abs(slope - grad[i]!)).toBeLessThan(3e-3);
     }
     expect(grad.some((value) => value !== 0)).toBe(true);
   });
 
-  it("is not changed, nor its gradient, by NaN behind the mask", () => {
-    const clean = run(small(), config(key), WHOLE);
+  it("is not changed, nor its gradient, by NaN behind the mask", async () => {
+    const clean = await run(small(), config(key), WHOLE);
     const poisoned = small();
     for (const name of ["log_probs", "old_log_probs", "advantages"] as const) {
       const values = Float32Array.from(poisoned[name].dataSync());
@@ -81,16 +82,16 @@ describe.each(LOSSES)("%s", (key) => {
       poisoned[name] = tf.tensor2d(values, [3, 3]);
     }
     const ones = (last: number): tf.Tensor2D => tf.tensor2d([1, 1, 1, 1, 1, last, 1, 1, 1], [3, 3]);
-    const weighted = run({ ...poisoned, rollout_is_weights: ones(Infinity) }, config(key), WHOLE);
-    expect(run(poisoned, config(key), WHOLE)).toEqual(clean);
+    const weighted = await run({ ...poisoned, rollout_is_weights: ones(Infinity) }, config(key), WHOLE);
+    expect(await run(poisoned, config(key), WHOLE)).toEqual(clean);
     expectClose([weighted.loss, ...weighted.grad], [clean.loss, ...clean.grad]);
     expect(clean.grad[5] === 0).toBe(true);
   });
 
-  it("sums to the same over any split in micro-batches, metrics too", () => {
-    const inputs = prepared(small(), config(key));
-    const all = run(inputs, config(key), WHOLE);
-    const parts = [[0], [1, 2]].map((order) => run(rowsOf(inputs, order), config(key), WHOLE));
+  it("sums to the same over any split in micro-batches, metrics too", async () => {
+    const inputs = await prepared(small(), config(key));
+    const all = await run(inputs, config(key), WHOLE);
+    const parts = await Promise.all([[0], [1, 2]].map((order) => run(rowsOf(inputs, order), config(key), WHOLE)));
     expectClose([parts[0]!.loss + parts[1]!.loss], [all.loss]);
     expectClose([...parts[0]!.grad, ...parts[1]!.grad], all.grad);
     for (const [name, value] of Object.entries(all.metrics)) {
@@ -98,14 +99,14 @@ describe.each(LOSSES)("%s", (key) => {
     }
   });
 
-  it("does not depend on the order of rows", () => {
-    const { loss, grad } = run(small(), config(key), WHOLE);
-    const turned = run(rowsOf(small(), [2, 0, 1]), config(key), WHOLE);
+  it("does not depend on the order of rows", async () => {
+    const { loss, grad } = await run(small(), config(key), WHOLE);
+    const turned = await run(rowsOf(small(), [2, 0, 1]), config(key), WHOLE);
     expectClose([turned.loss], [loss]);
     expectClose(turned.grad, [...grad.slice(6), ...grad.slice(0, 6)]);
   });
 
-  it("stays finite at extreme log-ratios, and is 0 without tokens", () => {
+  it("stays finite at extreme log-ratios, and is 0 without tokens", async () => {
     const far = matrices(
       [
         [0, 0, -500],
@@ -124,53 +125,53 @@ describe.each(LOSSES)("%s", (key) => {
         [1, 1, 1],
       ],
     );
-    const { loss, grad, metrics } = run(far, config(key), { tokens: 6, sequences: 2, scaleFactor: 3 });
+    const { loss, grad, metrics } = await run(far, config(key), { tokens: 6, sequences: 2, scaleFactor: 3 });
     expect([loss, ...grad, ...Object.values(metrics)].every(Number.isFinite)).toBe(true);
     const empty = { ...small(), response_mask: tf.zeros<tf.Rank.R2>([3, 3]) };
-    const nothing = run(empty, config(key), { tokens: 0, sequences: 0, scaleFactor: 3 });
+    const nothing = await run(empty, config(key), { tokens: 0, sequences: 0, scaleFactor: 3 });
     expect([Math.abs(nothing.loss), ...nothing.grad.map(Math.abs)]).toEqual(new Array(10).fill(0));
   });
 
-  it("reports the metrics that it declares, and no others", () => {
+  it("reports the metrics that it declares, and no others", async () => {
     const declared = Object.keys(registries.policy_loss.resolve(key).metrics ?? {});
-    expect(Object.keys(run(small(), config(key), WHOLE).metrics).sort()).toEqual(declared.sort());
+    expect(Object.keys((await run(small(), config(key), WHOLE)).metrics).sort()).toEqual(declared.sort());
   });
 });
 
 describe("gspo", () => {
-  it("has one ratio an answer, over its unmasked tokens alone (report 63)", () => {
+  it("has one ratio an answer, over its unmasked tokens alone (report 63)", async () => {
     const one = { tokens: 2, sequences: 1, scaleFactor: 3 };
     const a = matrices([[-0.5, -1, -0.7]], [[-1, -1, -1]], [[-1, -1, -1]], [[1, 1, 0]]);
-    expectClose([run(a, actor("gspo"), one).loss], [1.284025]);
+    expectClose([(await run(a, actor("gspo"), one)).loss], [1.284025]);
     const b = matrices([[-1, -1, -1, -1]], [[-1, -1, -1, -1]], [[2, 2, 50, 50]], [[1, 1, 0, 0]]);
-    expectClose([run(b, actor("gspo"), one).loss], [-2]);
+    expectClose([(await run(b, actor("gspo"), one)).loss], [-2]);
   });
 
   it.each([
     [1, -1.2],
     [-1, 22026.4658],
-  ])("does not overflow: advantage %d (report 63)", (advantage, expected) => {
+  ])("does not overflow: advantage %d (report 63)", async (advantage, expected) => {
     const inputs = matrices([[0]], [[-300]], [[advantage]], [[1]]);
-    const { loss, grad } = run(inputs, actor("gspo"), { tokens: 1, sequences: 1, scaleFactor: 1 });
+    const { loss, grad } = await run(inputs, actor("gspo"), { tokens: 1, sequences: 1, scaleFactor: 1 });
     expectClose([loss], [expected]);
     expect(Math.abs(grad[0]!)).toBe(0);
   });
 
-  it("gives every token of an answer the gradient −A ρ / tokens", () => {
+  it("gives every token of an answer the gradient −A ρ / tokens", async () => {
     const inputs = matrices([[-1, -1.1]], [[-1.1, -1]], [[0.5, 0.5]], [[1, 1]]);
-    expectClose(run(inputs, actor("gspo"), { tokens: 2, sequences: 1, scaleFactor: 2 }).grad, [-0.25, -0.25]);
+    expectClose((await run(inputs, actor("gspo"), { tokens: 2, sequences: 1, scaleFactor: 2 })).grad, [-0.25, -0.25]);
   });
 });
 
 describe("cispo", () => {
-  it("clips the weight and keeps the token's gradient: −clip(ρ) A / tokens", () => {
+  it("clips the weight and keeps the token's gradient: −clip(ρ) A / tokens", async () => {
     const inputs = matrices([[-1, -1]], [[-1, -3]], [[2, 2]], [[1, 1]]);
-    expectClose(run(inputs, actor("cispo"), { tokens: 2, sequences: 1, scaleFactor: 2 }).grad, [-1, -1.2]);
+    expectClose((await run(inputs, actor("cispo"), { tokens: 2, sequences: 1, scaleFactor: 2 })).grad, [-1, -1.2]);
   });
 });
 
 describe("geo_mean", () => {
-  it("means over answers that have tokens", () => {
+  it("means over answers that have tokens", async () => {
     const full = matrices([[-1, -1]], [[-1, -1]], [[2, 2]], [[1, 1]]);
     const withEmpty = matrices(
       [
@@ -191,51 +192,58 @@ describe("geo_mean", () => {
       ],
     );
     const one = { tokens: 2, sequences: 1, scaleFactor: 2 };
-    expectClose([run(full, actor("geo_mean"), one).loss, run(withEmpty, actor("geo_mean"), one).loss], [-2, -2]);
+    expectClose(
+      [(await run(full, actor("geo_mean"), one)).loss, (await run(withEmpty, actor("geo_mean"), one)).loss],
+      [-2, -2],
+    );
   });
 });
 
 describe("kl_cov", () => {
-  it("has no slope where old and new policy are the same", () => {
+  it("has no slope where old and new policy are the same", async () => {
     const same = matrices([[-1, -2]], [[-1, -2]], [[1, -1]], [[1, 1]]);
     const options = { loss_mode: "kl_cov", kl_cov_ratio: 1, ppo_kl_coef: 10 };
-    const { grad } = run(same, actor("kl_cov", { policy_loss: options }), { tokens: 2, sequences: 1, scaleFactor: 2 });
+    const { grad } = await run(same, actor("kl_cov", { policy_loss: options }), {
+      tokens: 2,
+      sequences: 1,
+      scaleFactor: 2,
+    });
     expectClose(grad, [-0.5, 0.5]);
   });
 
-  it("marks exactly as many tokens as it should, equal ones too", () => {
+  it("marks exactly as many tokens as it should, equal ones too", async () => {
     const equal = matrices([[-1, -1, -1, -1]], [[-1, -1, -1, -1]], [[1, 1, 1, 1]], [[1, 1, 1, 0]]);
     const options = actor("kl_cov", { policy_loss: { loss_mode: "kl_cov", kl_cov_ratio: 0.7 } });
-    expect([...(prepared(equal, options)["kl_cov_tokens"] as tf.Tensor).dataSync()]).toEqual([1, 1, 0, 0]);
+    const { kl_cov_tokens } = await prepared(equal, options);
+    expect([...kl_cov_tokens!.dataSync()]).toEqual([1, 1, 0, 0]);
   });
 });
 
 describe("clip_cov", () => {
   const wide = { clip_cov_lb: -100, clip_cov_ub: 100 };
-  const cut = (ratio: number, inputs = small()): number[] => {
+  const cut = async (ratio: number, inputs = small()): Promise<number[]> => {
     const options = { loss_mode: "clip_cov", clip_cov_ratio: ratio, ...wide };
-    return [
-      ...(prepared(inputs, actor("clip_cov", { policy_loss: options }))["clip_cov_tokens"] as tf.Tensor).dataSync(),
-    ];
+    const { clip_cov_tokens } = await prepared(inputs, actor("clip_cov", { policy_loss: options }));
+    return [...clip_cov_tokens!.dataSync()];
   };
 
-  it("cuts the share that it is told to, the same each time, and never behind the mask or where PPO clips", () => {
-    const all = cut(1);
+  it("cuts the share that it is told to, the same each time, and never behind the mask or where PPO clips", async () => {
+    const all = await cut(1);
     // Tokens 1 and 4: ratios of 1.65 with a positive, and 0.67 with a negative advantage.
     expect(all).toEqual([1, 0, 1, 1, 0, 0, 1, 1, 1]);
-    const some = cut(0.5);
+    const some = await cut(0.5);
     expect(some.filter((flag) => flag === 1)).toHaveLength(4);
     expect(some.every((flag, i) => flag <= all[i]!)).toBe(true);
-    expect(cut(0.5)).toEqual(some);
-    expect(cut(0.01).filter((flag) => flag === 1)).toHaveLength(1);
+    expect(await cut(0.5)).toEqual(some);
+    expect((await cut(0.01)).filter((flag) => flag === 1)).toHaveLength(1);
   });
 
-  it("draws other tokens in another step", () => {
-    const draws = Array.from({ length: 12 }, (_, step) => {
+  it("draws other tokens in another step", async () => {
+    const draws = Array.from({ length: 12 }, async (_, step) => {
       const moved: tf.Tensor2D = tf.sub(small().log_probs, step * 1e-3);
-      return cut(0.01, { ...small(), log_probs: moved }).indexOf(1);
+      return (await cut(0.01, { ...small(), log_probs: moved })).indexOf(1);
     });
-    expect(new Set(draws).size).toBeGreaterThan(1);
+    expect(new Set(await Promise.all(draws)).size).toBeGreaterThan(1);
   });
 });
 

@@ -2,42 +2,21 @@ import * as tf from "@tensorflow/tfjs";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import {
   countDenominators,
-  createAggregate,
   type LossDenominators,
   type PolicyLoss,
   type PolicyLossConfig,
   type PolicyLossInput,
 } from "../../core/algorithm/index.ts";
 import type { NdArray } from "../../core/batch/nd-array.ts";
-import { registries, resolveOptions } from "../../core/registry/index.ts";
 import { lossAggs } from "../../plugins/loss-agg/index.ts";
 import { bypassMode } from "../../plugins/policy-loss/bypass-mode.ts";
 import { reinforce } from "../../plugins/policy-loss/reinforce.ts";
 import { vanilla } from "../../plugins/policy-loss/vanilla.ts";
-import { ort } from "../../plugins/tensor-backend/ort/index.ts";
-import { array, expectClose, flat, vectors, type Matrix } from "./vectors.ts";
+import { actor as actorOf, run as runLoss, tensor, type LossResult } from "./policy-loss-cases.ts";
+import { array, expectClose, type Matrix } from "./vectors.ts";
 
-beforeAll(() => {
-  for (const { key, entry } of lossAggs) registries.loss_agg.register(key, entry);
-  registries.policy_loss.register("bypass_mode", bypassMode);
-});
-
-const tensor = (matrix: Matrix): tf.Tensor2D => tf.tensor2d(flat(matrix), [matrix.length, matrix[0]!.length]);
-
-/** The config as a run hands it over: options validated, defaults filled in. */
-const actor = (rollout_correction: object, loss_agg_mode = "token-mean"): PolicyLossConfig => ({
-  clip_ratio: 0.2,
-  clip_ratio_low: null,
-  clip_ratio_high: null,
-  clip_ratio_c: 3,
-  tau_pos: 1,
-  tau_neg: 1.05,
-  loss_agg_mode,
-  policy_loss: {
-    loss_mode: "bypass_mode",
-    ...resolveOptions("policy_loss", "bypass_mode", { loss_mode: "bypass_mode", rollout_correction }),
-  },
-});
+const actor = (rollout_correction: object, loss_agg_mode = "token-mean"): PolicyLossConfig =>
+  actorOf("bypass_mode", { loss_agg_mode, policy_loss: { loss_mode: "bypass_mode", rollout_correction } });
 
 const matricesOf = (fields: Record<string, NdArray>): Record<string, Matrix> =>
   Object.fromEntries(
@@ -61,26 +40,18 @@ interface Matrices {
 }
 
 /** @param step counts of the whole step; absent: these rows are all of it. */
-function run(loss: PolicyLoss, inputs: Matrices, config: PolicyLossConfig, step?: LossDenominators) {
-  return tf.tidy(() => {
-    const { log_prob, old_log_prob, ...fields } = inputs;
-    const input = {
-      ...Object.fromEntries(Object.entries(fields).map(([field, matrix]) => [field, matrix && tensor(matrix)])),
-      log_probs: tensor(log_prob),
-      old_log_probs: tensor(old_log_prob),
-    } as PolicyLossInput;
-    const denominators = step ?? countDenominators(array(inputs.response_mask), null);
-    const agg = createAggregate(config.loss_agg_mode, input.response_mask, denominators);
-    const { metrics } = loss.compute(input, config, agg);
-    const { value, grad } = tf.valueAndGrad(
-      (log_probs: tf.Tensor) => loss.compute({ ...input, log_probs: log_probs as tf.Tensor2D }, config, agg).loss,
-    )(input.log_probs);
-    return {
-      loss: value.dataSync()[0]!,
-      grad: grad.dataSync() as Float32Array,
-      metrics: Object.fromEntries(Object.entries(metrics).map(([name, share]) => [name, share.dataSync()[0]!])),
-    };
-  });
+function run(
+  loss: PolicyLoss,
+  { log_prob, old_log_prob, ...fields }: Matrices,
+  config: PolicyLossConfig,
+  step?: LossDenominators,
+): Promise<LossResult> {
+  const input = {
+    ...Object.fromEntries(Object.entries(fields).map(([field, matrix]) => [field, matrix && tensor(matrix)])),
+    log_probs: tensor(log_prob),
+    old_log_probs: tensor(old_log_prob),
+  } as PolicyLossInput;
+  return runLoss(input, config, step ?? countDenominators(array(fields.response_mask), null), loss);
 }
 
 const expectMetrics = (actual: Record<string, number>, expected: Record<string, number>): void => {
@@ -91,38 +62,6 @@ const expectMetrics = (actual: Record<string, number>, expected: Record<string, 
     Object.values(expected),
   );
 };
-
-const BACKENDS = ["cpu", "ort"] as const;
-
-describe.each(BACKENDS)("on %s", (backend) => {
-  beforeAll(async () => {
-    if (backend === "ort") await ort.activate({ threads: 2 });
-    else await tf.setBackend(backend);
-  });
-
-  interface Case {
-    loss_mode: string;
-    style: string;
-    loss_agg_mode: string;
-    inputs: Matrices;
-    config: { policy_loss: { rollout_correction: { loss_type: string; rollout_is: string | null } } };
-    outputs: { loss: number; grad_log_prob: Matrix; metrics: Record<string, number> };
-  }
-  const cases = vectors<Case>("policy_loss").filter(({ loss_mode }) => loss_mode === "bypass_mode");
-
-  it.each(
-    cases.map((one, i) => {
-      const { loss_type, rollout_is } = one.config.policy_loss.rollout_correction;
-      return [i, one.style, loss_type, rollout_is, one] as const;
-    }),
-  )("gives the reference's loss, gradient and metrics: case %i, %s, %s, weights %s", (_, style, __, ___, one) => {
-    const { inputs, config, outputs, loss_agg_mode } = one;
-    const result = run(bypassMode, inputs, actor(config.policy_loss.rollout_correction, loss_agg_mode));
-    expectClose([result.loss], [outputs.loss]);
-    expectClose(result.grad, flat(outputs.grad_log_prob));
-    if (style !== "empty") expectMetrics(result.metrics, outputs.metrics);
-  });
-});
 
 /** A worked example, in verl's numbers. */
 const EXAMPLE: Matrices = {
@@ -148,8 +87,8 @@ const RULES = { rollout_is: "token", rollout_is_threshold: 2, rollout_rs: "token
 describe("bypass_mode", () => {
   beforeAll(() => tf.setBackend("cpu").then(() => undefined));
 
-  it("clips on the kept tokens, and leaves the weights to the ratio", () => {
-    const { loss, grad, metrics } = run(bypassMode, EXAMPLE, actor({ ...RULES, loss_type: "ppo_clip" }));
+  it("clips on the kept tokens, and leaves the weights to the ratio", async () => {
+    const { loss, grad, metrics } = await run(bypassMode, EXAMPLE, actor({ ...RULES, loss_type: "ppo_clip" }));
     expectClose([loss], [0.5008196]);
     expectClose(grad, [0, 0, 0, 0, 0.6341529, 0, 0, 0]);
     expectMetrics(metrics, {
@@ -162,33 +101,33 @@ describe("bypass_mode", () => {
     });
   });
 
-  it("weighs the policy gradient", () => {
-    const { loss, grad, metrics } = run(bypassMode, EXAMPLE, actor({ ...RULES, loss_type: "reinforce" }));
+  it("weighs the policy gradient", async () => {
+    const { loss, grad, metrics } = await run(bypassMode, EXAMPLE, actor({ ...RULES, loss_type: "reinforce" }));
     expectClose([loss], [-0.3510033]);
     expectClose(grad, [-0.4071343, 0.22344, 0, 0, 0.6341529, 0, 0, 0]);
     expectClose([metrics["actor/ppo_kl"]!], [0.08333334]);
   });
 
-  it("is vanilla PPO when nothing is switched on", () => {
-    const [bypass, plain] = [bypassMode, vanilla].map((loss) => run(loss, EXAMPLE, actor({})));
+  it("is vanilla PPO when nothing is switched on", async () => {
+    const [bypass, plain] = await Promise.all([bypassMode, vanilla].map((loss) => run(loss, EXAMPLE, actor({}))));
     expect([bypass!.loss, ...bypass!.grad]).toEqual([plain!.loss, ...plain!.grad]);
   });
 
-  it("ignores weights of the batch", () => {
+  it("ignores weights of the batch", async () => {
     const weighted = { ...EXAMPLE, rollout_is_weights: [Array<number>(4).fill(0), Array<number>(4).fill(0)] };
     const config = actor({ loss_type: "reinforce" });
-    expect(run(bypassMode, weighted, config)).toEqual(run(bypassMode, EXAMPLE, config));
+    expect(await run(bypassMode, weighted, config)).toEqual(await run(bypassMode, EXAMPLE, config));
   });
 
-  it("is 0, with a gradient of 0, where all is rejected or masked", () => {
-    const all = run(bypassMode, EXAMPLE, actor({ rollout_rs: "token_k2", rollout_rs_threshold: 1e-9 }));
+  it("is 0, with a gradient of 0, where all is rejected or masked", async () => {
+    const all = await run(bypassMode, EXAMPLE, actor({ rollout_rs: "token_k2", rollout_rs_threshold: 1e-9 }));
     expect([all.loss, ...all.grad].map(Math.abs)).toEqual(Array(9).fill(0));
     const masked = { ...EXAMPLE, response_mask: [Array<number>(4).fill(0), Array<number>(4).fill(0)] };
-    const none = run(bypassMode, masked, actor({ ...RULES, loss_type: "reinforce" }));
+    const none = await run(bypassMode, masked, actor({ ...RULES, loss_type: "reinforce" }));
     expect([none.loss, ...none.grad].map(Math.abs)).toEqual(Array(9).fill(0));
   });
 
-  it("is not changed by NaN behind the mask", () => {
+  it("is not changed by NaN behind the mask", async () => {
     const poison = (matrix: Matrix): Matrix => [[...matrix[0]!.slice(0, 3), "nan"], matrix[1]!];
     const { old_log_prob, log_prob, advantages, response_mask } = EXAMPLE;
     const poisoned = {
@@ -199,7 +138,7 @@ describe("bypass_mode", () => {
     };
     for (const loss_type of ["ppo_clip", "reinforce"]) {
       const config = actor({ ...RULES, loss_type });
-      expect(run(bypassMode, poisoned, config)).toEqual(run(bypassMode, EXAMPLE, config));
+      expect(await run(bypassMode, poisoned, config)).toEqual(await run(bypassMode, EXAMPLE, config));
     }
   });
 
@@ -220,13 +159,13 @@ describe("bypass_mode", () => {
   };
 
   describe.each(["ppo_clip", "reinforce"])("cut into micro-batches after prepare: %s", (loss_type) => {
-    it.each(lossAggs.map(({ key }) => key))("gives the loss, gradient and metrics of the whole: %s", (mode) => {
+    it.each(lossAggs.map(({ key }) => key))("gives the loss, gradient and metrics of the whole: %s", async (mode) => {
       const config = actor({ ...RULES, loss_type, rollout_is_batch_normalize: true }, mode);
-      const whole = run(bypassMode, EXAMPLE, config);
+      const whole = await run(bypassMode, EXAMPLE, config);
       const { fields, metrics } = prepare(config);
       const denominators = countDenominators(fields["response_mask"]!, null);
-      const [first, second] = [0, 1].map((at) =>
-        run(bypassMode, rowOf({ ...EXAMPLE, ...matricesOf(fields) }, at), config, denominators),
+      const [first, second] = await Promise.all(
+        [0, 1].map((at) => run(bypassMode, rowOf({ ...EXAMPLE, ...matricesOf(fields) }, at), config, denominators)),
       );
       expectClose([first!.loss + second!.loss], [whole.loss]);
       expectClose([...first!.grad, ...second!.grad], whole.grad);
@@ -236,27 +175,27 @@ describe("bypass_mode", () => {
     });
   });
 
-  it("weighs a batch by its share of the step's tokens, where nobody prepared the step", () => {
+  it("weighs a batch by its share of the step's tokens, where nobody prepared the step", async () => {
     const config = actor({ ...RULES, loss_type: "reinforce" });
-    const alone = run(bypassMode, rowOf(EXAMPLE, 0), config);
-    const cut = run(bypassMode, rowOf(EXAMPLE, 0), config, { tokens: 7, sequences: 2, scaleFactor: 4 });
+    const alone = await run(bypassMode, rowOf(EXAMPLE, 0), config);
+    const cut = await run(bypassMode, rowOf(EXAMPLE, 0), config, { tokens: 7, sequences: 2, scaleFactor: 4 });
     const share = (values: Iterable<number>): number[] => Array.from(values, (value) => (value * 3) / 7);
     expectClose([cut.loss, ...cut.grad], share([alone.loss, ...alone.grad]));
     expectClose(Object.values(cut.metrics), share(Object.values(alone.metrics)));
   });
 
-  it("refuses options that it does not have", () => {
+  it("refuses options that it does not have", async () => {
     expect(() => actor({ rollout_veto: 1 })).toThrow("rollout_veto");
     expect(() => actor({ loss_type: "ppo" })).toThrow(/loss_type.*"ppo_clip", "reinforce"/);
     const unknown = actor({ rollout_rs: "token_k9", rollout_rs_threshold: 1 });
-    expect(() => run(bypassMode, EXAMPLE, unknown)).toThrow('names the rule "token_k9"');
+    await expect(run(bypassMode, EXAMPLE, unknown)).rejects.toThrow('names the rule "token_k9"');
   });
 });
 
 describe("reinforce", () => {
-  it("is −A log π_θ, times the weights where there are some", () => {
+  it("is −A log π_θ, times the weights where there are some", async () => {
     const config = actor({}, "seq-mean-token-sum");
-    const plain = run(reinforce, EXAMPLE, config);
+    const plain = await run(reinforce, EXAMPLE, config);
     expectClose([plain.loss], [(0.8 - 0.9 + 0.25 - 1.5 - 0.3 + 6) / 2]);
     expectClose(plain.grad, [-0.5, 0.5, -0.25, 0, 1, 0.75, -1, 0]);
     expectClose([plain.metrics["actor/ppo_kl"]!], [-0.3357143]);
@@ -264,7 +203,7 @@ describe("reinforce", () => {
       [1, 0.5, 2, "nan"],
       [0.25, 1.5, 1, 1],
     ];
-    const weighted = run(reinforce, { ...EXAMPLE, rollout_is_weights: weights }, config);
+    const weighted = await run(reinforce, { ...EXAMPLE, rollout_is_weights: weights }, config);
     expectClose(weighted.grad, [-0.5, 0.25, -0.5, 0, 0.25, 1.125, -1, 0]);
   });
 });
