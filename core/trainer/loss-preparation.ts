@@ -34,7 +34,7 @@ export function lossPreparation(
       log_probs,
     });
     const whole = peers.worldSize === 1 ? own : await joinShares(peers, own, places);
-    const step = Object.fromEntries(whole.batch) as unknown as PolicyLossStep;
+    const step = Object.fromEntries(whole.batch) as PolicyLossStep;
     const metrics: Record<string, number> = {};
     const ownAdded = inNameOf("policy_loss", config.policy_loss.loss_mode, () =>
       DataProto.fromSingleDict(
