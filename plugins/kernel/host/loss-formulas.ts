@@ -9,8 +9,10 @@ export interface LossFields {
   readonly adv: Float32Array;
   /** 1 for tokens that the loss treats in its own way. */
   readonly marks: Float32Array;
-  /** Importance weights. */
+  /** Importance weights, where there are any; they are in `shares` already. */
   readonly weights: Float32Array | undefined;
+  /** What each element of the row at hand counts in the loss. */
+  readonly shares: Float64Array;
   /** d loss / d x, all 0 at first. */
   readonly slopes: Float32Array;
 }
@@ -30,9 +32,11 @@ export interface LossNumbers {
 
 /** What loops add to, in float64. */
 export interface LossSums {
-  /** Tokens of the row at hand. */
+  /** First element of the row at hand. */
+  origin: number;
+  /** Its tokens. */
   length: number;
-  /** What one of its tokens, or of the rows, counts in the loss. */
+  /** What one of its tokens, or of the rows, counts in the loss, without importance weights. */
   share: number;
   /** Sums over the row at hand, or what `conclude` makes of them. */
   a: number;
@@ -72,7 +76,8 @@ const clamp = (x: number, low: number, high: number): number => (x < low ? low :
 
 export const FORMULAS: Readonly<Record<FusedLoss, LossFormula>> = {
   vanilla: {
-    run({ x, old, adv, weights, slopes }, start, end, sums, { floor, ceiling, first: most }) {
+    run({ x, old, adv, shares, slopes }, start, end, sums, { floor, ceiling, first: most }) {
+      const { origin } = sums;
       let [loss, clips, bounds, kl] = [0, 0, 0, 0];
       for (let i = start; i < end; i++) {
         const delta = fround(x[i]! - old[i]!);
@@ -92,7 +97,7 @@ export const FORMULAS: Readonly<Record<FusedLoss, LossFormula>> = {
           value = gain * most;
           slope = 0;
         }
-        const share = weights ? weights[i]! * sums.share : sums.share;
+        const share = shares[i - origin]!;
         loss += value * share;
         slopes[i] = slope * share;
         kl -= logRatio;
@@ -105,14 +110,15 @@ export const FORMULAS: Readonly<Record<FusedLoss, LossFormula>> = {
   },
 
   cispo: {
-    run({ x, old, adv, weights, slopes }, start, end, sums, { floor, ceiling }) {
+    run({ x, old, adv, shares, slopes }, start, end, sums, { floor, ceiling }) {
+      const { origin } = sums;
       let [loss, clips, kl] = [0, 0, 0];
       for (let i = start; i < end; i++) {
         const logRatio = clamp(fround(x[i]! - old[i]!), -20, 20);
         const ratio = fround(fastExp(logRatio));
         const clipped = clamp(ratio, floor, ceiling);
         if (clipped !== ratio) clips++;
-        const slope = -clipped * adv[i]! * (weights ? weights[i]! * sums.share : sums.share);
+        const slope = -clipped * adv[i]! * shares[i - origin]!;
         loss += slope * x[i]!;
         slopes[i] = slope;
         kl -= logRatio;
@@ -124,33 +130,36 @@ export const FORMULAS: Readonly<Record<FusedLoss, LossFormula>> = {
   },
 
   gpg: {
-    run({ x, adv, weights, slopes }, start, end, sums) {
+    run({ x, adv, shares, slopes }, start, end, sums) {
+      const { origin } = sums;
       let loss = 0;
       for (let i = start; i < end; i++) {
-        const slope = weights ? -adv[i]! * weights[i]! : -adv[i]!;
+        const slope = -adv[i]! * shares[i - origin]!;
         loss += slope * x[i]!;
-        slopes[i] = slope * sums.share;
+        slopes[i] = slope;
       }
-      sums.loss += loss * sums.share;
+      sums.loss += loss;
     },
   },
 
   reinforce: {
-    run({ x, old, adv, weights, slopes }, start, end, sums) {
+    run({ x, old, adv, shares, slopes }, start, end, sums) {
+      const { origin } = sums;
       let [loss, kl] = [0, 0];
       for (let i = start; i < end; i++) {
-        const slope = weights ? -adv[i]! * weights[i]! : -adv[i]!;
+        const slope = -adv[i]! * shares[i - origin]!;
         loss += slope * x[i]!;
-        slopes[i] = slope * sums.share;
+        slopes[i] = slope;
         kl += old[i]! - x[i]!;
       }
-      sums.loss += loss * sums.share;
+      sums.loss += loss;
       sums.kl += kl;
     },
   },
 
   sapo: {
-    run({ x, old, adv, weights, slopes }, start, end, sums, { first: tauOfGood, second: tauOfBad }) {
+    run({ x, old, adv, shares, slopes }, start, end, sums, { first: tauOfGood, second: tauOfBad }) {
+      const { origin } = sums;
       let [loss, kl] = [0, 0];
       for (let i = start; i < end; i++) {
         const delta = fround(x[i]! - old[i]!);
@@ -158,7 +167,7 @@ export const FORMULAS: Readonly<Record<FusedLoss, LossFormula>> = {
         const ratio = fastExp(logRatio);
         const tau = adv[i]! > 0 ? tauOfGood : tauOfBad;
         const gate = 1 / (1 + fastExp(-tau * (ratio - 1)));
-        const gain = -4 * adv[i]! * gate * (weights ? weights[i]! * sums.share : sums.share);
+        const gain = -4 * adv[i]! * gate * shares[i - origin]!;
         loss += gain / tau;
         slopes[i] = abs(delta) > 20 ? 0 : gain * (1 - gate) * ratio;
         kl -= logRatio;
@@ -169,7 +178,8 @@ export const FORMULAS: Readonly<Record<FusedLoss, LossFormula>> = {
   },
 
   clip_cov: {
-    run({ x, old, adv, marks, weights, slopes }, start, end, sums, { floor, ceiling }) {
+    run({ x, old, adv, marks, shares, slopes }, start, end, sums, { floor, ceiling }) {
+      const { origin } = sums;
       let [loss, cuts, kl] = [0, 0, 0];
       for (let i = start; i < end; i++) {
         const delta = fround(x[i]! - old[i]!);
@@ -184,7 +194,7 @@ export const FORMULAS: Readonly<Record<FusedLoss, LossFormula>> = {
           value = clipped;
           slope = 0;
         }
-        const share = weights ? weights[i]! * sums.share : sums.share;
+        const share = shares[i - origin]!;
         loss += value * share;
         slopes[i] = slope * share;
         kl -= logRatio;
@@ -196,7 +206,8 @@ export const FORMULAS: Readonly<Record<FusedLoss, LossFormula>> = {
   },
 
   kl_cov: {
-    run({ x, old, adv, marks, weights, slopes }, start, end, sums, { first: coef }) {
+    run({ x, old, adv, marks, shares, slopes }, start, end, sums, { first: coef }) {
+      const { origin } = sums;
       let [loss, distances] = [0, 0];
       for (let i = start; i < end; i++) {
         const delta = fround(x[i]! - old[i]!);
@@ -204,9 +215,11 @@ export const FORMULAS: Readonly<Record<FusedLoss, LossFormula>> = {
         const gain = adv[i]! * fastExp(logRatio);
         const price = marks[i]! * coef;
         const distance = abs(logRatio);
-        const share = weights ? weights[i]! * sums.share : sums.share;
+        const share = shares[i - origin]!;
         loss += (distance * price - gain) * share;
-        slopes[i] = abs(delta) > 70 ? 0 : (sign(logRatio) * price - gain) * share;
+        // Few tokens have a price: nothing is asked of the others' signs, which no processor can guess.
+        const pull = price === 0 ? 0 : sign(logRatio) * price;
+        slopes[i] = abs(delta) > 70 ? 0 : (pull - gain) * share;
         distances += distance;
       }
       sums.loss += loss;
@@ -227,7 +240,8 @@ export const FORMULAS: Readonly<Record<FusedLoss, LossFormula>> = {
       sums.a = fround(exp(min(mean, 10)));
       sums.b = mean >= 10 ? 0 : 1;
     },
-    run({ adv, weights, slopes }, start, end, sums, { floor, ceiling }) {
+    run({ adv, shares, slopes }, start, end, sums, { floor, ceiling }) {
+      const { origin } = sums;
       const { a: ratio, b: moves } = sums;
       const clippedRatio = clamp(ratio, floor, ceiling);
       let [loss, clips] = [0, 0];
@@ -241,7 +255,7 @@ export const FORMULAS: Readonly<Record<FusedLoss, LossFormula>> = {
           value = clipped;
           slope = 0;
         }
-        const share = weights ? weights[i]! * sums.share : sums.share;
+        const share = shares[i - origin]!;
         loss += value * share;
         slopes[i] = slope * share;
       }

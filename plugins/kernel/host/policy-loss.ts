@@ -32,13 +32,13 @@ export function policyLoss(
   attrs: PolicyLossAttrs,
 ): PolicyLossResult {
   const formula = FORMULAS[attrs.loss];
-  const [rows] = shape;
-  const fields = fieldsOf(arrays);
+  const [rows, width] = shape;
+  const fields = fieldsOf(arrays, width);
   const numbers = numbersOf(attrs);
   const divisor = divisorOf(attrs, formula);
   const perLength = attrs.aggregation === "seq-mean-token-mean" && !formula.ofRows;
   const { starts, ends, ofRow } = tokenRuns(new NdArray("float32", shape, arrays.mask));
-  const sums: LossSums = { length: 0, share: 0, a: 0, b: 0, c: 0, loss: 0, first: 0, second: 0, kl: 0 };
+  const sums: LossSums = { origin: 0, length: 0, share: 0, a: 0, b: 0, c: 0, loss: 0, first: 0, second: 0, kl: 0 };
   const overRow = (loop: Run, row: number): void => {
     for (let run = ofRow[row]!; run < ofRow[row + 1]!; run++) loop(fields, starts[run]!, ends[run]!, sums, numbers);
   };
@@ -46,7 +46,9 @@ export function policyLoss(
     if (ofRow[row] === ofRow[row + 1]) continue;
     sums.length = 0;
     for (let run = ofRow[row]!; run < ofRow[row + 1]!; run++) sums.length += ends[run]! - starts[run]!;
+    sums.origin = row * width;
     sums.share = 1 / (perLength ? divisor * sums.length : divisor);
+    fillShares(fields, sums);
     sums.a = sums.b = sums.c = 0;
     if (formula.ahead) overRow(formula.ahead, row);
     formula.conclude?.(sums);
@@ -59,14 +61,23 @@ export function policyLoss(
 
 const NONE = new Float32Array();
 
-const fieldsOf = ({ logProbs, oldLogProbs, advantages, marks = NONE, weights }: PolicyLossArrays): LossFields => ({
+const fieldsOf = (
+  { logProbs, oldLogProbs, advantages, marks = NONE, weights }: PolicyLossArrays,
+  width: number,
+): LossFields => ({
   x: logProbs,
   old: oldLogProbs,
   adv: advantages,
   marks,
   weights,
+  shares: new Float64Array(width),
   slopes: new Float32Array(logProbs.length),
 });
+
+function fillShares({ weights, shares }: LossFields, { origin, share }: LossSums): void {
+  if (weights === undefined) shares.fill(share);
+  else for (let i = 0; i < shares.length; i++) shares[i] = weights[origin + i]! * share;
+}
 
 const numbersOf = ({ low, high, first, second }: PolicyLossAttrs): LossNumbers => ({
   low: Math.fround(low),
