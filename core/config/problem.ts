@@ -8,6 +8,8 @@ export interface Problem {
   /** What is allowed or nearest, and what to do. */
   readonly hint?: string;
   readonly location: ErrorLocation;
+  /** What a plugin's code threw; it shows where. */
+  readonly cause?: unknown;
 }
 
 /** Texts of the config files that were read, by path as written; code frames quote them. */
@@ -18,14 +20,14 @@ const FRAME_WIDTH = 160;
 
 /**
  * All problems as one error. A single problem keeps its own code, several go under VERL_CONFIG_INVALID; `details.problems` holds each
- * with its code, message, hint and location.
+ * with its code, message, hint and location, and no cause: they are plain data.
  */
 export function problemsError(problems: readonly Problem[], sources: Sources): VerlError {
   const [first] = problems;
-  const details = { problems };
+  const details = { problems: problems.map(({ cause: _, ...plain }) => plain) };
   if (first !== undefined && problems.length === 1) {
-    const { code, hint, location } = first;
-    return new VerlError(code, [first.message, ...frame(location, sources)].join("\n"), { hint, location, details });
+    const { code, message, ...more } = first;
+    return new VerlError(code, [message, ...frame(first.location, sources)].join("\n"), { ...more, details });
   }
   const shown = problems.slice(0, SHOWN).map((problem, index) => entry(problem, index + 1, sources));
   const more = problems.length > SHOWN ? [`… and ${problems.length - SHOWN} more.`] : [];

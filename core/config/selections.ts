@@ -138,8 +138,9 @@ export function problemsOf(error: unknown): Problem[] {
     hint,
     location = {},
     details,
+    cause,
   } = error as Error & Problem & { details?: Record<string, unknown> };
   const options = details?.["problems"] as readonly OptionProblem[] | undefined;
-  if (options === undefined) return [{ code, message, hint, location }];
+  if (options === undefined) return [{ code, message, hint, location, cause }];
   return options.map((option) => ({ code, message: option.message, hint, location: option.location ?? location }));
 }
