@@ -165,6 +165,7 @@ describe.each([
     symlinkSync(join(first, "node_modules"), join(folder, "node_modules"));
     const [{ output }] = await Promise.all([shell("npm test", folder), shell("npm run check", folder)]);
     expect(output).toMatch(/^# fail 0$/m);
+    expect((await shell("npx verl plugin test", folder)).output).not.toContain("✖");
     const made = example === "sort-letters" ? first : warm.get(example)!;
     cpSync(join(made, "runs", example), join(folder, "runs", example), { recursive: true });
     await shell(`npx verl train examples/run.yaml ${FEW}`, folder);
