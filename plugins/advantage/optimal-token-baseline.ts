@@ -1,4 +1,5 @@
 import {
+  fastExp,
   GROUP_METRICS,
   groupedOutcomes,
   NdArray,
@@ -53,6 +54,7 @@ export function lessTokenBaseline(
   const { starts, ends, ofRow } = runs;
   const returns = rewardToGo(input, 1, runs);
   const advantages = NdArray.zeros("float32", returns.shape);
+  const [gains, target] = [returns.data, advantages.data];
   const width = returns.rowSize;
   const normOf = gradientNorm(input);
   const above = new Float64Array(width);
@@ -65,7 +67,7 @@ export function lessTokenBaseline(
       if (!compact) step = starts[run]! - row * width;
       for (let at = starts[run]!; at < ends[run]!; at++, step++) {
         norm += normOf(at);
-        above[step]! += returns.data[at]! * norm;
+        above[step]! += gains[at]! * norm;
         below[step]! += norm;
       }
     }
@@ -75,7 +77,7 @@ export function lessTokenBaseline(
     for (let run = ofRow[row]!, step = 0; run < ofRow[row + 1]!; run++) {
       if (!compact) step = starts[run]! - row * width;
       for (let at = starts[run]!; at < ends[run]!; at++, step++) {
-        advantages.data[at] = returns.data[at]! - (step < last ? baseline[step]! : 0);
+        target[at] = gains[at]! - (step < last ? baseline[step]! : 0);
       }
     }
   };
@@ -95,7 +97,7 @@ function gradientNorm(input: AdvantageInput): (element: number) => number {
   const field = (name: string): Float32Array => (input[name] as NdArray<"float32">).data;
   const [logProbs, squares] = [field("old_log_probs"), field("sum_pi_squared")];
   const importance = input.rollout_is_weights?.data;
-  const norm = (at: number): number => 1 - 2 * Math.exp(logProbs[at]!) + squares[at]!;
+  const norm = (at: number): number => 1 - 2 * fastExp(logProbs[at]!) + squares[at]!;
   return importance ? (at) => norm(at) * importance[at]! ** 2 : norm;
 }
 
