@@ -15,7 +15,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     return await run(parseFlags(argv), terminal);
   } catch (error) {
     if (error instanceof Cancelled) {
-      terminal.note("Cancelled; nothing was written.");
+      terminal.note(`Cancelled; ${error.message}.`);
       return 130;
     }
     terminal.note(error instanceof Error ? error.message : String(error));
@@ -35,7 +35,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<number> {
   checkTarget(directory, files, flags.overwrite);
   if (flags.dryRun) return done(terminal, [...files.keys()].join("\n"));
 
-  writeProject(directory, files);
+  await writeProject(directory, files);
   terminal.note(`Wrote ${files.size} files to ${directory}.`);
   const installed = choices.install && install(directory, choices.pm);
   if (choices.git && !makeRepository(directory)) terminal.note("There is no git here, so no repository was made.");

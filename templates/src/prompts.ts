@@ -38,6 +38,6 @@ const line = async (message: string, suggested: string, fault: (given: string) =
   );
 
 function answer<T>(given: T): Exclude<T, symbol> {
-  if (isCancel(given)) throw new Cancelled();
+  if (isCancel(given)) throw new Cancelled("nothing was written");
   return given as Exclude<T, symbol>;
 }

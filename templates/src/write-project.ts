@@ -1,17 +1,9 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { Files } from "./assets.ts";
-import { UsageError } from "./usage-error.ts";
+import { Cancelled, UsageError } from "./usage-error.ts";
 
 /** Names that an otherwise empty folder may have. */
 const HARMLESS = [".git", ".DS_Store", "Thumbs.db"];
@@ -34,33 +26,43 @@ export function checkTarget(directory: string, files: Files, overwrite: boolean)
 
 const isDirectory = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
 
-/** Writes all files or none: into a temporary folder beside the target, which is then moved. */
-export function writeProject(directory: string, files: Files): void {
+/**
+ * Writes all files or none: into a temporary folder beside the target, which is then moved.
+ * @throws Cancelled where a signal asks to end; before the move nothing is left then, and after it the whole project.
+ */
+export async function writeProject(directory: string, files: Files): Promise<void> {
+  let cancelled = false;
+  const cancel = (): void => void (cancelled = true);
+  for (const signal of SIGNALS) process.on(signal, cancel);
+  try {
+    await writeAndMove(directory, files, () => {
+      if (cancelled) throw new Cancelled("nothing was written");
+    });
+    await setImmediate(); // A signal that came during the move is told only now.
+    if (cancelled) throw new Cancelled(`the whole project is in ${directory}, and nothing was installed`);
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, cancel);
+  }
+}
+
+/** @param goesOn Throws where no more is to be written. */
+async function writeAndMove(directory: string, files: Files, goesOn: () => void): Promise<void> {
   const parent = dirname(resolve(directory));
   const made = firstMissing(parent);
   mkdirSync(parent, { recursive: true });
   const draft = mkdtempSync(join(parent, ".create-verl-plugin-"));
-  const discard = (): void => {
-    rmSync(draft, { recursive: true, force: true });
-    if (made !== undefined) rmSync(made, { recursive: true, force: true });
-  };
-  const onSignal = (): void => {
-    discard();
-    process.exit(130);
-  };
-  for (const signal of SIGNALS) process.once(signal, onSignal);
   try {
     for (const [path, text] of files) {
-      mkdirSync(dirname(join(draft, path)), { recursive: true });
-      writeFileSync(join(draft, path), text);
+      await mkdir(dirname(join(draft, path)), { recursive: true });
+      await writeFile(join(draft, path), text);
+      goesOn();
     }
     move(draft, directory, files);
-    rmSync(draft, { recursive: true, force: true });
   } catch (error) {
-    discard();
+    if (made !== undefined) rmSync(made, { recursive: true, force: true });
     throw error;
   } finally {
-    for (const signal of SIGNALS) process.off(signal, onSignal);
+    rmSync(draft, { recursive: true, force: true });
   }
 }
 
