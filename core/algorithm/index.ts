@@ -22,6 +22,7 @@ export { createKlController, type KlController, type KlControllerConfig } from "
 export { applyKlPenalty, type PenalizedRewards } from "./kl-in-reward.ts";
 export type { KlPenalty } from "./kl-penalty.ts";
 export { kthLargest } from "./kth-largest.ts";
+export { Largest } from "./largest.ts";
 export type { LossAgg, LossDenominators } from "./loss-agg.ts";
 export {
   maskedCount,

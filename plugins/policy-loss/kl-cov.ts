@@ -1,6 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import {
-  kthLargest,
+  Largest,
   NdArray,
   preparedField,
   selectUnmasked,
@@ -77,19 +77,16 @@ function highest(step: PolicyLossStep, config: PolicyLossConfig): NdArray<"float
   const { starts, ends } = runs;
   const marks = NdArray.zeros("float32", step.advantages.shape);
   if (tokens === 0) return marks;
-  const covariances = new Float64Array(tokens);
-  for (let run = 0, token = 0; run < starts.length; run++) {
-    for (let at = starts[run]!; at < ends[run]!; at++) covariances[token++] = of(at);
+  const largest = new Largest(Math.max(Math.floor(tokens * (config.policy_loss["kl_cov_ratio"] as number)), 1), tokens);
+  for (let run = 0; run < starts.length; run++) {
+    for (let at = starts[run]!; at < ends[run]!; at++) largest.show(of(at));
   }
-  const count = Math.max(Math.floor(tokens * (config.policy_loss["kl_cov_ratio"] as number)), 1);
-  const bar = kthLargest(covariances, count);
-  // kthLargest leaves the largest in front.
-  let ties = 0;
-  for (let token = 0; token < count; token++) if (covariances[token] === bar) ties++;
+  const { value: bar, ties } = largest.last();
+  let free = ties;
   for (let run = 0; run < starts.length; run++) {
     for (let at = starts[run]!; at < ends[run]!; at++) {
       const covariance = of(at);
-      if (covariance > bar || (covariance === bar && ties-- > 0)) marks.data[at] = 1;
+      if (covariance > bar || (covariance === bar && free-- > 0)) marks.data[at] = 1;
     }
   }
   return marks;
