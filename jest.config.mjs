@@ -48,7 +48,7 @@ export default {
       ["test/**/*.test.ts"],
       [
         "<rootDir>/test/(e2e|dist|bench)/",
-        "<rootDir>/test/docs/code-blocks",
+        "<rootDir>/test/docs/(code-blocks|plugin-readmes)",
         "/webgpu[^/]*$",
         "/tensor-backend/tensorflow/",
         "/controller/ray/",
@@ -68,7 +68,7 @@ export default {
       // Ranks are processes of the build, and so is the controller.
       moduleNameMapper: { "^verl$": "<rootDir>/dist/index.js", "^verl/plugins$": "<rootDir>/dist/plugins.js" },
     },
-    project("e2e", ["test/e2e/**/*.test.ts", "test/docs/code-blocks.test.ts"]),
+    project("e2e", ["test/e2e/**/*.test.ts", "test/docs/{code-blocks,plugin-readmes}.test.ts"]),
     project("dist", ["test/dist/**/*.test.ts"]),
   ],
 };

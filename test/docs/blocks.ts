@@ -13,9 +13,12 @@ export interface Block {
   readonly text: string;
 }
 
-/** All fenced blocks of a page, in order. */
-export function blocksOf(file: string): Block[] {
-  const lines = readFileSync(join(root, file), "utf8").split("\n");
+/** All fenced blocks of a page of the repository, in order. */
+export const blocksOf = (file: string): Block[] => blocksIn(file, readFileSync(join(root, file), "utf8"));
+
+/** All fenced blocks of a page's text, in order. */
+export function blocksIn(file: string, page: string): Block[] {
+  const lines = page.split("\n");
   const blocks: Block[] = [];
   for (let at = 0; at < lines.length; at++) {
     const language = /^```(\w*)$/.exec(lines[at]!)?.[1];

@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,17 +17,11 @@ const distTests = readdirSync(join(root, "test/dist"))
   .map((file) => readFileSync(join(root, "test/dist", file), "utf8"))
   .join("\n");
 
-const PAGES = [
-  "README.md",
-  "ARCHITECTURE.md",
-  "plugins/README.md",
-  "templates/README.md",
-  ...readdirSync(join(root, "examples"), { recursive: true, encoding: "utf8" })
-    // READMEs of plugins' packages show configs that name a package; those packages are tested whole, in test/dist.
-    // Those of examples/data take a model's folder, which is not in the tree.
-    .filter((path) => /(^|[\\/])README\.md$/.test(path) && !/node_modules|plugins[\\/].+[\\/]README|^data/.test(path))
-    .map((path) => join("examples", path)),
-];
+/** Every page of the repository, but for READMEs of plugins' packages: they name the package, and plugin-readmes.test.ts has it installed. */
+const PAGES = execFileSync("git", ["ls-files", "*.md"], { cwd: root, encoding: "utf8" })
+  .trimEnd()
+  .split("\n")
+  .filter((page) => !/^(examples\/plugins|templates\/projects)\/.+\//.test(page));
 
 /** What makes a run short and small, whatever its page is about. */
 const SHORT = [
@@ -41,6 +35,10 @@ const SHORT = [
 ];
 const SHORT_SFT = ["trainer.total_training_steps=1"];
 
+/** The reader's own model, as far as examples/data needs it: a tokenizer of the make of today's models. */
+const WRITE_MODEL = `import { writeByteBpe } from "${join(root, "test/bench/support/byte-bpe.mjs")}";
+  writeByteBpe("models/qwen3", ["examples/data/sums.jsonl"], 50);`;
+
 /** A project as the pages assume it: the package, the examples, the files of the pages' own blocks, and a run file. */
 beforeAll(() => {
   mkdirSync(join(project, "node_modules/@tensorflow"), { recursive: true });
@@ -51,6 +49,7 @@ beforeAll(() => {
     const name = fileNameOf(block);
     if (name !== undefined) writeFileSync(join(project, name), block.text);
   }
+  run(["node", "--input-type=module", "-e", WRITE_MODEL]);
   run(["node", "examples/sort-letters/make-data.mjs"]);
   run(["verl", "sft", "examples/sort-letters/sft.yaml", "trainer.total_training_steps=2"]);
   writeFileSync(
