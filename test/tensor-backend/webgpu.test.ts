@@ -3,6 +3,7 @@ import * as tf from "@tensorflow/tfjs";
 import { registries } from "../../core/registry/index.ts";
 import { activateBackend } from "../../core/tensor/backend.ts";
 import { tensorBackends } from "../../plugins/tensor-backend/index.ts";
+import { tensorflow } from "../../plugins/tensor-backend/tensorflow/index.ts";
 import { webgpu } from "../../plugins/tensor-backend/webgpu/index.ts";
 
 beforeAll(() => {
@@ -26,8 +27,17 @@ describe("the webgpu backend", () => {
     expect(note).toMatch(/since "webgpu" cannot run here: webgpu finds no GPU adapter/);
   });
 
-  it("is what a device of webgpu or cuda asks for", async () => {
+  it("is what a device of webgpu asks for, and one of cuda where TensorFlow cannot run", async () => {
     expect((await activateBackend(null, { device: "webgpu" })).key).toBe("webgpu");
+    const { unavailable } = tensorflow;
+    tensorflow.unavailable = () => Promise.resolve("its library is on another machine.");
+    try {
+      const { key, note } = await activateBackend(null, { device: "cuda" });
+      expect(key).toBe("webgpu");
+      expect(note).toMatch(/since "tensorflow" cannot run here: its library is on another machine/);
+    } finally {
+      tensorflow.unavailable = unavailable;
+    }
     const square = tf.square(tf.tensor1d([1, 2, 3]));
     expect([...(await square.data())]).toEqual([1, 4, 9]);
   });
