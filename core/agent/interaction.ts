@@ -31,7 +31,7 @@ export abstract class Interaction {
 
   /**
    * Begins with one sample.
-   * @param kwargs The row's `interaction_kwargs`.
+   * @param _kwargs The row's `interaction_kwargs`.
    * @returns An id for the other methods. Default: a random one.
    */
   start(_kwargs: Readonly<Record<string, unknown>>, _ctx: InteractionContext): Promise<string> {

@@ -36,7 +36,7 @@ export abstract class Tool {
 
   /**
    * Opens an instance for one sample, before its first call of the tool; a sample that is tried again opens another one.
-   * @param kwargs The row's `tools_kwargs[name].create_kwargs`.
+   * @param _kwargs The row's `tools_kwargs[name].create_kwargs`.
    * @returns An id for the other methods. Default: a random one, and nothing to open.
    */
   create(_kwargs: Readonly<Record<string, unknown>>, _ctx: ToolContext): Promise<string> {

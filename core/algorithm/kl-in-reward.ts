@@ -9,7 +9,7 @@ export interface PenalizedRewards {
 
 /**
  * KL in the reward, as in InstructGPT: r_t = score_t − β · KL_t.
- * @param scores, mask rows × response length. @param kl per-token KL(old ‖ ref) of the same shape; masked elements are not read.
+ * @param scores rows × response length. @param mask likewise. @param kl per-token KL(old ‖ ref) of the same shape; masked elements are not read.
  */
 export function applyKlPenalty(
   scores: NdArray<"float32">,

@@ -10,7 +10,7 @@ export interface KlPenalty extends EntryMeta {
   readonly over?: "vocabulary";
   /**
    * Differentiable in `logProb`. Each token stands alone.
-   * @param logProb, refLogProb rows × response length, or one axis more with `over: "vocabulary"`. @returns rows × response length.
+   * @param logProb rows × response length, or one axis more with `over: "vocabulary"`. @param refLogProb likewise. @returns rows × response length.
    */
   compute(logProb: Tensor, refLogProb: Tensor): Tensor2D;
 }

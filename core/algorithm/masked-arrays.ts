@@ -74,7 +74,7 @@ export function maskedWhiten(values: ArrayLike<number>, mask: ArrayLike<number>,
   return whitened;
 }
 
-/** Sum of each row's unmasked elements. @param values, mask rows × width, flat. */
+/** Sum of each row's unmasked elements. @param values rows × width, flat. @param mask likewise. */
 export function maskedRowSums(values: ArrayLike<number>, mask: ArrayLike<number>, rows: number): Float64Array {
   const width = rows === 0 ? 0 : values.length / rows;
   const sums = new Float64Array(rows);

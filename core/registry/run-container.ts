@@ -41,7 +41,7 @@ export interface RunContainer {
   create<K extends Kind>(kind: K, key: string, options?: CreateOptions): InstanceOf<K>;
   /**
    * The same for a class that no registry holds: one that a config names by its file.
-   * @param name its name in messages and in the checkpoint. @param source where it comes from.
+   * @param given the class, its name in messages and in the checkpoint, and where it comes from.
    */
   createClass<K extends Kind>(
     kind: K,

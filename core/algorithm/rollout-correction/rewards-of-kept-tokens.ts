@@ -4,7 +4,9 @@ import type { NdArray } from "../../batch/nd-array.ts";
  * Moves the rewards of rejected tokens to their row's nearest kept token before them, or, where there is none, to its first kept one:
  * an answer is worth the same whether or not its last token, which often holds the whole reward, was rejected. Rows that kept
  * nothing stay as they are.
- * @param rewards, before, after rows × response length; `after` is `before` less the rejected tokens.
+ * @param rewards rows × response length.
+ * @param before Mask of the same shape, before tokens were rejected.
+ * @param after The same less the rejected tokens.
  */
 export function rewardsOfKeptTokens(rewards: NdArray<"float32">, before: NdArray, after: NdArray): NdArray<"float32"> {
   const moved = rewards.copy();

@@ -16,7 +16,7 @@ export interface Conversation extends Prompt {
 export interface MaskOptions {
   /** Further variables of the chat template. */
   variables?: ChatTemplateOptions;
-  /** Threads; null: one a core. Fewer conversations than {@link FEW_CONVERSATIONS} are tokenised in this thread. */
+  /** Threads; null: one a core. Fewer conversations than 1,000 are tokenised in this thread. */
   workers?: number | null;
   /** Told how many conversations are tokenised. */
   onProgress?: (done: number, total: number) => void;

@@ -8,7 +8,7 @@ import { measureChunk, packPrompt, type Prompt } from "./measure-chunk.ts";
 export interface MeasureOptions {
   /** Further variables of the chat template. */
   variables?: ChatTemplateOptions;
-  /** Threads; null: one a core. Fewer prompts than {@link FEW} are measured in this thread. */
+  /** Threads; null: one a core. Fewer prompts than 2,000 are measured in this thread. */
   workers?: number | null;
   /** Told how many prompts are measured. */
   onProgress?: (done: number, total: number) => void;
