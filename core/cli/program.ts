@@ -1,4 +1,4 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, type Option } from "commander";
 import { exitCodeOf, formatError } from "../errors/format-error.ts";
 import { VERSION } from "../registry/version.ts";
 import { isAbort } from "../errors/is-abort.ts";
@@ -26,12 +26,33 @@ export async function runCli(argv: readonly string[], ctx: CliContext, commands 
   }
 }
 
+/** Methods of Commander's commands that its types leave out. */
+interface Refusals {
+  unknownOption(flag: string): void;
+  missingMandatoryOptionValue(option: Option): void;
+}
+
+const Commander = Command as unknown as new (name?: string) => Command & Refusals;
+
+/** Where a required option is missing and another is unknown, that one is a slip of the pen; Commander would tell of the missing one alone. */
+class VerlCommand extends Commander {
+  override createCommand(name?: string): Command {
+    return new VerlCommand(name);
+  }
+
+  override missingMandatoryOptionValue(option: Option): void {
+    const unknown = this.args.find((word) => word.startsWith("-"));
+    if (unknown !== undefined) this.unknownOption(unknown);
+    super.missingMandatoryOptionValue(option);
+  }
+}
+
 async function buildProgram(
   argv: readonly string[],
   ctx: CliContext,
   commands: readonly CommandRow[],
 ): Promise<{ program: Command; words: readonly string[] }> {
-  const program = new Command("verl")
+  const program = new VerlCommand("verl")
     .description("Reinforcement-learning post-training of language models.")
     .version(VERSION, "-V, --version")
     .configureOutput({ writeOut: (text) => ctx.print(text.trimEnd()), writeErr: (text) => ctx.status(text) })
