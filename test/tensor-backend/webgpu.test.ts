@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import * as tf from "@tensorflow/tfjs";
 import { registries } from "../../core/registry/index.ts";
 import { activateBackend } from "../../core/tensor/backend.ts";
@@ -29,15 +29,11 @@ describe("the webgpu backend", () => {
 
   it("is what a device of webgpu asks for, and one of cuda where TensorFlow cannot run", async () => {
     expect((await activateBackend(null, { device: "webgpu" })).key).toBe("webgpu");
-    const { unavailable } = tensorflow;
-    tensorflow.unavailable = () => Promise.resolve("its library is on another machine.");
-    try {
-      const { key, note } = await activateBackend(null, { device: "cuda" });
-      expect(key).toBe("webgpu");
-      expect(note).toMatch(/since "tensorflow" cannot run here: its library is on another machine/);
-    } finally {
-      tensorflow.unavailable = unavailable;
-    }
+    const missing = jest.spyOn(tensorflow, "unavailable").mockResolvedValue("its library is on another machine.");
+    const { key, note } = await activateBackend(null, { device: "cuda" });
+    missing.mockRestore();
+    expect(key).toBe("webgpu");
+    expect(note).toMatch(/since "tensorflow" cannot run here: its library is on another machine/);
     const square = tf.square(tf.tensor1d([1, 2, 3]));
     expect([...(await square.data())]).toEqual([1, 4, 9]);
   });
