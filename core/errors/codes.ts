@@ -219,7 +219,8 @@ export const ERROR_CODES = {
     when: "A worker group was called with arguments that its dispatch mode cannot spread over the ranks.",
   },
   VERL_DOCTOR_FAILED: {
-    blame: "host",
+    blame: "user",
+    found: "run",
     when: "`verl doctor` found something that keeps runs from working; its report says what.",
   },
   VERL_ENGINE_BATCH: {

@@ -87,7 +87,7 @@ it("takes a new user from nothing to a trained loss in three commands and five m
     .map(({ data }) => data["critic/score/mean"])
     .filter((reward) => reward !== undefined);
   const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
-  expect(mean(rewards.slice(-5))).toBeGreaterThan(mean(rewards.slice(0, 5)) + 0.03);
+  expect(mean(rewards.slice(-5))).toBeGreaterThan(mean(rewards.slice(0, 5)) + 0.15);
 });
 
 /** A project from the packed scaffolder, with what the first one installed. */

@@ -80,6 +80,12 @@ describe("the packed package", () => {
     expect(lines.filter((line) => /^(node_modules\/verl\/|error )/.test(line))).toEqual([]);
   }, 60_000);
 
+  it("has an API reference of which no link and no type is missing", async () => {
+    const typedoc = join(root, "node_modules/.bin/typedoc");
+    const { stdout, stderr } = await run(typedoc, ["--emit", "none", "--disableSources"], { cwd: root });
+    expect(stdout + stderr).toBe("");
+  }, 120_000);
+
   it("closes its internals", async () => {
     await expect(node("--input-type=module", "-e", "await import('verl/dist/index.js')")).rejects.toThrow(
       "ERR_PACKAGE_PATH_NOT_EXPORTED",
