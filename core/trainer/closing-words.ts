@@ -25,3 +25,14 @@ function ending({ step, total, interrupted, checkpoint, validation }: FitResult,
   const unsaved = step === 0 ? ";" : ". No checkpoint was written (trainer.save_freq), so";
   return `${stopped}${unsaved} the same command starts from the beginning.`;
 }
+
+/** What an error leaves of a run, in a line; undefined where no step was done. @param saved steps that `checkpoint` holds. */
+export function failureWords(run: { done: number; saved: number; checkpoint: string | undefined }): string | undefined {
+  const { done, saved, checkpoint } = run;
+  if (done === 0 && checkpoint === undefined) return undefined;
+  if (checkpoint === undefined)
+    return `Failed after step ${done}. No checkpoint was written (trainer.save_freq), so the same command starts from the beginning.`;
+  const lost = done - saved;
+  const again = lost > 0 ? `; ${counted(lost, "step")} after it will be done again` : "";
+  return `Failed after step ${done}. The last checkpoint is ${checkpoint}${again}. The same command goes on from there.`;
+}

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { StepMetrics } from "./metrics/step-metrics.ts";
 
 type Metrics = Readonly<Record<string, number>>;
@@ -37,7 +38,10 @@ export interface FitEnd {
 export async function fitLoop(work: FitWork, { start, total, testFreq, saveFreq, stop }: FitPlan): Promise<FitEnd> {
   let done = start;
   let saved = start;
-  while (done < total && !stop.aborted) {
+  while (done < total) {
+    // Steps may wait for nothing outside this thread: signals are heard in between.
+    await turn();
+    if (stop.aborted) break;
     const step = done + 1;
     const last = step === total;
     const metrics = new StepMetrics();

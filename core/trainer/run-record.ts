@@ -9,7 +9,7 @@ import {
   type WriteModel,
 } from "./checkpoint/index.ts";
 import type { FitEnd } from "./fit-loop.ts";
-import { closingWords } from "./closing-words.ts";
+import { closingWords, failureWords } from "./closing-words.ts";
 import { configChanges } from "./config-changes.ts";
 import { readReportData, summarise, writeReport, writeRunFacts, type RunFacts } from "./report/index.ts";
 import { JsonLinesFile } from "./rollout-log/json-lines.ts";
@@ -63,6 +63,9 @@ export class RunRecord {
   private validation: Metrics = {};
   private checkpoint: string | undefined;
   private start = 0;
+  /** Steps that were logged, and those of them that the newest checkpoint holds. */
+  private done = 0;
+  private saved = 0;
   private logged = false;
   private directory: RunDirectory | undefined;
 
@@ -109,7 +112,7 @@ export class RunRecord {
   private tellResume({ step, path, parts }: Checkpoint): void {
     const { logger } = this.options.console;
     this.checkpoint = path;
-    this.start = step;
+    this.start = this.done = this.saved = step;
     logger.info(`Resuming after step ${step} from ${path}.`);
     const changes = parts.config === undefined ? [] : configChanges(parts.config, this.options.config);
     if (changes.length === 0) return;
@@ -121,6 +124,7 @@ export class RunRecord {
     const publish = await this.checkpoints.prepare(step, { ...parts, config: this.options.config });
     return async () => {
       this.checkpoint = await publish();
+      this.saved = step;
     };
   }
 
@@ -128,6 +132,7 @@ export class RunRecord {
   async log(metrics: Metrics, step: number): Promise<void> {
     this.metrics = metrics;
     this.logged = true;
+    this.done = step;
     await this.trackers.log(metrics, step);
     this.options.console.stepDone(step, metrics);
   }
@@ -181,10 +186,13 @@ export class RunRecord {
     }
   }
 
-  /** Closes what is open after an error. */
+  /** Closes what is open after an error, and says what is left of the run. */
   async abandon(): Promise<void> {
     await this.trackers.close();
     this.options.console.end();
+    const { done, saved, checkpoint } = this;
+    const left = failureWords({ done, saved, checkpoint });
+    if (left) this.options.console.logger.warn(left);
     await this.directory?.close();
   }
 }

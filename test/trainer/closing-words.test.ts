@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { closingWords } from "../../core/trainer/closing-words.ts";
+import { closingWords, failureWords } from "../../core/trainer/closing-words.ts";
 
 const result = { metrics: {}, validation: {}, directory: "run" };
 const ended = { ...result, interrupted: false };
@@ -50,4 +50,18 @@ it.each([
   ],
 ])("says how a run ended: %s", (_, given, start, lines) => {
   expect(closingWords(given, start)).toEqual(lines);
+});
+
+it("says what an error leaves", () => {
+  const words = (done: number, saved: number, checkpoint?: string) => failureWords({ done, saved, checkpoint });
+  expect(words(0, 0)).toBeUndefined();
+  expect(words(5, 0)).toBe(
+    "Failed after step 5. No checkpoint was written (trainer.save_freq), so the same command starts from the beginning.",
+  );
+  expect(words(5, 4, "run/global_step_4")).toBe(
+    "Failed after step 5. The last checkpoint is run/global_step_4; 1 step after it will be done again. The same command goes on from there.",
+  );
+  expect(words(4, 4, "run/global_step_4")).toBe(
+    "Failed after step 4. The last checkpoint is run/global_step_4. The same command goes on from there.",
+  );
 });

@@ -37,6 +37,11 @@ async function trace(plan: Partial<FitPlan>, during: During = {}, logging: Durin
 }
 
 describe("fitLoop", () => {
+  it("hears a signal between steps that wait for nothing", async () => {
+    const { end } = await trace({ total: 10_000 }, { 1: (stop) => void setTimeout(() => stop.abort(), 0) });
+    expect(end.interrupted).toBe(true);
+  });
+
   it("validates and saves at their steps and after the last", async () => {
     const { calls, end } = await trace({ testFreq: 2, saveFreq: 3 });
     expect(calls).toEqual([
