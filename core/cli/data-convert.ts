@@ -49,6 +49,10 @@ export function configureConvert(self: Command, ctx: CliContext): void {
       const mapping = options.map === undefined ? undefined : await readMapping(resolve(ctx.cwd, options.map));
       const { rows, schema } = convertRows(await readTable(file), mapping, given);
       await writeOutput(out, () => writeParquet(out, rows, schema));
+      if (mapping === undefined && !("prompt" in schema) && !("messages" in schema))
+        ctx.logger.warn(
+          `Neither \`verl train\` nor \`verl sft\` can read ${options.out} by its defaults: it has no column \`prompt\` and none \`messages\`. Say by --map what makes them; \`verl data convert --help\` shows a mapping.`,
+        );
       const columns = Object.entries(schema).map(([name, type]) => [name, typeText(type)] as const);
       if (options.json)
         ctx.print(JSON.stringify({ file: out, rows: rows.length, columns: Object.fromEntries(columns) }, null, 2));

@@ -239,6 +239,14 @@ types: { tools: json }
     expect(rows).toEqual([expected("7")]);
   });
 
+  it("warns of a file without a mapping that no run can read", async () => {
+    const { code, stderr, rows } = await convert("q.csv", "question,answer\nWhy?,So.\n");
+    expect({ code, rows }).toEqual({ code: 0, rows: [{ question: "Why?", answer: "So." }] });
+    expect(stderr).toMatch(/verl train.*`prompt`.*--map/);
+    expect((await convert("p.csv", "prompt\nWhy?\n")).stderr).toBe("");
+    expect((await convert("q.csv", "question\nWhy?\n", "columns: { ask: '{question}' }\n")).stderr).toBe("");
+  });
+
   it("turns ShareGPT chats into messages without a mapping", async () => {
     const chats = [
       {
