@@ -23,8 +23,9 @@ it("verl list --available names what is installed and not enabled, and the line 
 });
 
 it("verl doctor tells of backends, plugins and each problem of a config, and fails for those", async () => {
-  const { code, stdout } = await cli(["doctor", "bad.yaml"], { cwd });
+  const { code, stdout, stderr } = await cli(["doctor", "bad.yaml"], { cwd });
   expect(code).toBe(1);
+  expect(stderr).toBe("VERL_DOCTOR_FAILED\nA check failed.\nThe report above says what to do about each.\n");
   expect(stdout).toMatch(/^✔ +backend cpu +usable$/m);
   expect(stdout).toContain(`${NAME}@1.0.0 is installed, not enabled`);
   expect(stdout).toContain('No advantage estimator is registered as "grop".');
