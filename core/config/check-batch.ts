@@ -1,130 +1,153 @@
 import type { ErrorLocation } from "../errors/index.ts";
-import { divisors, statedMicroBatch } from "./batch-plan.ts";
+import { divisors } from "./batch-plan.ts";
+import { numberAt, type Known } from "./known-values.ts";
 import type { Problem } from "./problem.ts";
-import type { PpoConfig, SftConfig } from "./schema/index.ts";
 import { usesCritic } from "./uses-critic.ts";
 
 type Locate = (path: string) => ErrorLocation;
 
-/** Whether the sizes of a training step fit each other, as verl's trainer demands it, with the nearest sizes that do. */
-export function checkBatch(config: PpoConfig, locate: Locate): Problem[] {
-  const { data, trainer, actor_rollout_ref: policy, critic } = config;
-  const ranks = trainer.nnodes * trainer.n_gpus_per_node;
+/**
+ * Whether the sizes of a training step fit each other, as verl's trainer demands it, with the nearest sizes that do. What is not known is
+ * NaN, and no check that needs it finds anything.
+ */
+export function checkBatch(known: Known, locate: Locate): Problem[] {
+  const number = (path: string): number => numberAt(known, path);
+  const [actor, ref, rollout] = ["actor", "ref", "rollout"].map((part) => `actor_rollout_ref.${part}`) as [
+    string,
+    string,
+    string,
+  ];
+  const ranks = ranksOf(known);
+  const prompts = number("data.train_batch_size");
+  const answers = number(`${rollout}.n`);
   const problems: Problem[] = [];
   const report = (path: string, message: string, hint?: string) =>
     problems.push({ code: "VERL_CONFIG_BATCH_SIZE", message, hint, location: locate(path) });
 
-  const samples = data.train_batch_size * policy.rollout.n;
-  if (samples % ranks !== 0) {
-    const step = ranks / gcd(ranks, policy.rollout.n);
+  const samples = prompts * answers;
+  if (samples % ranks > 0) {
+    const step = ranks / gcd(ranks, answers);
     report(
       "data.train_batch_size",
-      `A step has ${samples} samples (\`data.train_batch_size\` ${data.train_batch_size} × \`actor_rollout_ref.rollout.n\` ${policy.rollout.n}), which ${ranks} ranks cannot share equally.`,
-      `Nearest values of \`data.train_batch_size\`: ${alternatives(nearestMultiples(data.train_batch_size, step))}.`,
+      `A step has ${samples} samples (\`data.train_batch_size\` ${prompts} × \`${rollout}.n\` ${answers}), which ${ranks} ranks cannot share equally.`,
+      `Nearest values of \`data.train_batch_size\`: ${alternatives(nearestMultiples(prompts, step))}.`,
     );
   }
-  const actorPath = "actor_rollout_ref.actor";
-  checkUpdates(policy.actor, actorPath);
-  const own = ["ppo_mini_batch_size", "ppo_micro_batch_size", "ppo_micro_batch_size_per_gpu"] as const;
-  // A critic that only follows the actor has the actor's problems, told once.
-  const follows =
-    critic.ppo_mini_batch_size === policy.actor.ppo_mini_batch_size &&
-    own.slice(1).every((key) => critic[key] === null);
-  if (usesCritic(config) && !follows) checkUpdates(critic, "critic");
-  for (const [path, section] of [
-    ["actor_rollout_ref.ref", policy.ref],
-    ["actor_rollout_ref.rollout", policy.rollout],
-  ] as const) {
-    if (section.log_prob_micro_batch_size !== null && section.log_prob_micro_batch_size_per_gpu !== null)
-      both(path, "log_prob_micro_batch_size");
-  }
+  checkUpdates(actor);
+  if (hasOwnCritic()) checkUpdates("critic");
+  for (const path of [ref, rollout]) checkBoth(path, "log_prob_micro_batch_size");
   return problems;
 
-  function checkUpdates(section: PpoConfig["actor_rollout_ref"]["actor"] | PpoConfig["critic"], path: string): void {
-    const mini = section.ppo_mini_batch_size;
-    const miniPath = `${path}.ppo_mini_batch_size`;
-    if (mini > data.train_batch_size) {
-      const fits = alternatives(nearestDivisors(data.train_batch_size, mini));
-      report(
-        miniPath,
-        `\`${miniPath}\` is ${mini} prompts, but a step has only ${data.train_batch_size} (\`data.train_batch_size\`).`,
-        `Lower \`${miniPath}\` to ${fits}, or raise \`data.train_batch_size\` to ${mini}.`,
-      );
-      return;
-    }
-    if (data.train_batch_size % mini !== 0) {
-      report(
-        miniPath,
-        `\`${miniPath}\` ${mini} does not divide the ${data.train_batch_size} prompts of a step (\`data.train_batch_size\`).`,
-        `Nearest values: ${alternatives(nearestDivisors(data.train_batch_size, mini))}.`,
-      );
-      return;
-    }
-    const samplesPerUpdate = mini * policy.rollout.n;
-    if (samplesPerUpdate % ranks !== 0) {
-      const valid = divisors(data.train_batch_size).filter((value) => (value * policy.rollout.n) % ranks === 0);
-      report(
-        miniPath,
-        `An update has ${samplesPerUpdate} samples (\`${miniPath}\` ${mini} × \`actor_rollout_ref.rollout.n\` ${policy.rollout.n}), which ${ranks} ranks cannot share equally.`,
-        valid.length > 0
-          ? `Nearest values: ${alternatives(near(valid, mini))}.`
-          : `Change \`data.train_batch_size\` or the number of ranks first.`,
-      );
-      return;
-    }
-    checkMicro(section, path, samplesPerUpdate / ranks);
+  /** A critic that only follows the actor has the actor's problems, told once. */
+  function hasOwnCritic(): boolean {
+    const [enable, adv_estimator] = [known("critic.enable"), known("algorithm.adv_estimator")];
+    if (enable === undefined || typeof adv_estimator !== "string") return false;
+    if (!usesCritic({ critic: { enable: enable as boolean | null }, algorithm: { adv_estimator } })) return false;
+    const actorMini = number(`${actor}.ppo_mini_batch_size`);
+    const follows = Number.isNaN(actorMini) || number("critic.ppo_mini_batch_size") === actorMini;
+    return !follows || MICRO_KEYS.some((key) => known(`critic.${key}`) !== null);
   }
 
-  function checkMicro(
-    section: Parameters<typeof statedMicroBatch>[0] & { use_dynamic_bsz: boolean },
-    path: string,
-    perRank: number,
-  ): void {
-    if (section.ppo_micro_batch_size !== null && section.ppo_micro_batch_size_per_gpu !== null) {
-      // A critic's per-rank key follows its overall one unless it is set.
-      both(path, "ppo_micro_batch_size");
-      return;
+  function checkUpdates(path: string): void {
+    const mini = number(`${path}.ppo_mini_batch_size`);
+    checkMicro(path, fittingMinis(path, mini));
+  }
+
+  /** Reports a mini-batch that does not fit. @returns Mini-batches that the micro-batch may divide: the stated one, or those proposed. */
+  function fittingMinis(path: string, mini: number): readonly number[] {
+    const miniPath = `${path}.ppo_mini_batch_size`;
+    const shared = (value: number): boolean => !((value * answers) % ranks > 0);
+    const all = Number.isNaN(prompts) ? [] : divisors(prompts);
+    const valid = all.filter(shared);
+    const nearest = near(valid.length > 0 ? valid : all, mini);
+    if (mini > prompts) {
+      report(
+        miniPath,
+        `\`${miniPath}\` is ${mini} prompts, but a step has only ${prompts} (\`data.train_batch_size\`).`,
+        `Lower \`${miniPath}\` to ${alternatives(nearest)}, or raise \`data.train_batch_size\` to ${mini}.`,
+      );
+      return nearest;
     }
-    const micro = statedMicroBatch(section, ranks);
-    if (micro === null || section.use_dynamic_bsz || perRank % micro === 0) return;
-    const key = section.ppo_micro_batch_size_per_gpu !== null ? "ppo_micro_batch_size_per_gpu" : "ppo_micro_batch_size";
+    if (prompts % mini > 0) {
+      report(
+        miniPath,
+        `\`${miniPath}\` ${mini} does not divide the ${prompts} prompts of a step (\`data.train_batch_size\`).`,
+        `Nearest values: ${alternatives(nearest)}.`,
+      );
+      return nearest;
+    }
+    if (shared(mini)) return [mini];
+    report(
+      miniPath,
+      `An update has ${mini * answers} samples (\`${miniPath}\` ${mini} × \`${rollout}.n\` ${answers}), which ${ranks} ranks cannot share equally.`,
+      valid.length > 0
+        ? `Nearest values: ${alternatives(nearest)}.`
+        : `Change \`data.train_batch_size\` or the number of ranks first.`,
+    );
+    return valid.length > 0 ? nearest : [];
+  }
+
+  /** A micro-batch is wrong when it divides the update of none of these mini-batches; the values that are proposed divide all. */
+  function checkMicro(path: string, minis: readonly number[]): void {
+    // A critic's per-rank key follows its overall one unless it is set.
+    if (checkBoth(path, "ppo_micro_batch_size") || known(`${path}.use_dynamic_bsz`) !== false) return;
+    const key = MICRO_KEYS.find((name) => known(`${path}.${name}`) !== null);
+    if (key === undefined) return;
     const scale = key === "ppo_micro_batch_size" ? ranks : 1;
-    const valid = near(divisors(perRank), micro).map((value) => value * scale);
+    const stated = number(`${path}.${key}`);
+    const updates = minis.map((mini) => (mini * answers) / ranks).filter((perRank) => Number.isInteger(perRank));
+    if (updates.length === 0 || !updates.every((perRank) => perRank % (stated / scale) > 0)) return;
+    const valid = near(divisors(updates.reduce(gcd)), stated / scale).map((value) => value * scale);
     report(
       `${path}.${key}`,
-      `\`${path}.${key}\` ${micro * scale} does not divide the ${perRank * scale} samples of an update${scale === 1 ? " on a rank" : ""}.`,
+      `\`${path}.${key}\` ${stated} does not divide the ${listed(updates.map((perRank) => perRank * scale))} samples of an update${scale === 1 ? " on a rank" : ""}.`,
       `Nearest values: ${alternatives(valid)}.`,
     );
   }
 
-  function both(path: string, key: string): void {
+  function checkBoth(path: string, key: string): boolean {
+    const set = (name: string): boolean => (known(`${path}.${name}`) ?? null) !== null;
+    if (!set(key) || !set(`${key}_per_gpu`)) return false;
     report(
       `${path}.${key}`,
       `Both \`${path}.${key}\` and \`${path}.${key}_per_gpu\` are set.`,
       `Keep \`${path}.${key}_per_gpu\`.`,
     );
+    return true;
   }
 }
 
+const MICRO_KEYS = ["ppo_micro_batch_size_per_gpu", "ppo_micro_batch_size"] as const;
+
+const ranksOf = (known: Known): number =>
+  numberAt(known, "trainer.nnodes") * numberAt(known, "trainer.n_gpus_per_node");
+
 /** The same for `verl sft`. */
-export function checkSftBatch({ data, trainer }: SftConfig, locate: Locate): Problem[] {
-  const ranks = trainer.nnodes * trainer.n_gpus_per_node;
-  const { train_batch_size: batch, micro_batch_size_per_gpu: micro } = data;
-  const problem = (path: string, message: string, values: readonly number[]): Problem[] => [
-    {
-      code: "VERL_CONFIG_BATCH_SIZE",
-      message,
-      hint: `Nearest values: ${alternatives(values)}.`,
-      location: locate(path),
-    },
-  ];
-  if (batch % ranks !== 0) {
-    const message = `\`data.train_batch_size\` ${batch} cannot be shared equally by ${ranks} ranks.`;
-    return problem("data.train_batch_size", message, nearestMultiples(batch, ranks));
-  }
-  if (micro === null || (batch / ranks) % micro === 0) return [];
-  const message = `\`data.micro_batch_size_per_gpu\` ${micro} does not divide the ${batch / ranks} conversations of an update on a rank.`;
-  return problem("data.micro_batch_size_per_gpu", message, nearestDivisors(batch / ranks, micro));
+export function checkSftBatch(known: Known, locate: Locate): Problem[] {
+  const ranks = ranksOf(known);
+  const batch = numberAt(known, "data.train_batch_size");
+  const micro = numberAt(known, "data.micro_batch_size_per_gpu");
+  const problem = (path: string, message: string, values: readonly number[]): Problem => ({
+    code: "VERL_CONFIG_BATCH_SIZE",
+    message,
+    hint: `Nearest values: ${alternatives(values)}.`,
+    location: locate(path),
+  });
+  const unequal = batch % ranks > 0;
+  const batches = unequal ? nearestMultiples(batch, ranks) : [batch];
+  const problems = unequal
+    ? [
+        problem(
+          "data.train_batch_size",
+          `\`data.train_batch_size\` ${batch} cannot be shared equally by ${ranks} ranks.`,
+          batches,
+        ),
+      ]
+    : [];
+  const updates = batches.map((size) => size / ranks);
+  if (!updates.every((perRank) => perRank % micro > 0)) return problems;
+  const message = `\`data.micro_batch_size_per_gpu\` ${micro} does not divide the ${listed(updates)} conversations of an update on a rank.`;
+  return [...problems, problem("data.micro_batch_size_per_gpu", message, nearestDivisors(updates.reduce(gcd), micro))];
 }
 
 const nearestDivisors = (of: number, wanted: number): number[] => near(divisors(of), wanted);
@@ -144,5 +167,7 @@ function nearestMultiples(of: number, step: number): number[] {
 function alternatives(values: readonly number[]): string {
   return values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
 }
+
+const listed = (values: readonly number[]): string => alternatives([...new Set(values)]);
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));

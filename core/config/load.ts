@@ -6,6 +6,7 @@ import { checkBatch, checkSftBatch } from "./check-batch.ts";
 import { checkSftValues, checkValues } from "./check-values.ts";
 import { Composer, isBuiltIn } from "./compose.ts";
 import { interpolate } from "./interpolate.ts";
+import { knownValues } from "./known-values.ts";
 import { byImportance, type Note } from "./note.ts";
 import type { Override } from "./override-grammar.ts";
 import { problemsError, type Problem, type Sources } from "./problem.ts";
@@ -106,7 +107,10 @@ export function readConfig<S extends SchemaName>(
     return node === undefined ? { path } : locationOf(node.origin, keys);
   };
   const config = validated.value as ConfigOf<S>;
-  if (problems.length === 0) problems.push(...crossChecks(name, config, originOf));
+  const known = knownValues(config, problems);
+  const sizes = name === "ppo" ? checkBatch(known, originOf) : checkSftBatch(known, originOf);
+  if (problems.length === 0) problems.push(...checkValuesOf(name, config, originOf));
+  problems.push(...sizes);
   const { sources } = composer;
   return {
     loaded: { schema: name, config, tree: interpolated.root, notes: byImportance(notes), sources, directory, originOf },
@@ -114,15 +118,12 @@ export function readConfig<S extends SchemaName>(
   };
 }
 
-function crossChecks(
+const checkValuesOf = (
   name: SchemaName,
   config: PpoConfig | SftConfig,
   originOf: (path: string) => ErrorLocation,
-): Problem[] {
-  return name === "ppo"
-    ? [...checkBatch(config as PpoConfig, originOf), ...checkValues(config as PpoConfig, originOf)]
-    : [...checkSftBatch(config as SftConfig, originOf), ...checkSftValues(config as SftConfig, originOf)];
-}
+): Problem[] =>
+  name === "ppo" ? checkValues(config as PpoConfig, originOf) : checkSftValues(config as SftConfig, originOf);
 
 /** The files' tree. Overrides that choose an option of a config group (`optim=fast`) are used up by it. */
 function compose(

@@ -33,7 +33,8 @@ export async function loadPlugin(
   { configFile, location }: LoadPluginOptions = {},
 ): Promise<LoadedPlugin> {
   try {
-    return await load(specifier, configFile === undefined ? process.cwd() : dirname(configFile));
+    const from = configFile === undefined ? process.cwd() : dirname(configFile);
+    return await load(specifier, from, configFile !== undefined && location?.override === undefined);
   } catch (error) {
     if (!isVerlError(error) || location === undefined) throw error;
     const { code, message, hint, cause, details } = error;
@@ -41,8 +42,8 @@ export async function loadPlugin(
   }
 }
 
-async function load(specifier: string, from: string): Promise<LoadedPlugin> {
-  const { name, url } = resolvePlugin(specifier, from);
+async function load(specifier: string, from: string, fromConfigFile: boolean): Promise<LoadedPlugin> {
+  const { name, url } = resolvePlugin(specifier, from, fromConfigFile);
   checkOwnCopies(name, url);
   const before = registered();
   const exported = unwrapDefault(await importPlugin(name, url));

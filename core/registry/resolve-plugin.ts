@@ -39,11 +39,12 @@ export const isPath = (specifier: string): boolean =>
 
 /**
  * Finds a plugin: a file relative to `from`, or a package as seen from there, then from the working directory.
- * @param from The directory of the config file.
+ * @param from The directory of the config file, or the working directory.
+ * @param fromConfigFile Which of the two `from` is; the hint tells it.
  * @throws VERL_PLUGIN_NOT_FOUND
  */
-export function resolvePlugin(specifier: string, from: string): ResolvedPlugin {
-  if (isPath(specifier)) return resolveFile(specifier, from);
+export function resolvePlugin(specifier: string, from: string, fromConfigFile = true): ResolvedPlugin {
+  if (isPath(specifier)) return resolveFile(specifier, from, fromConfigFile);
   const name = packageName(specifier);
   if (name === "verl" || name.startsWith("verl/")) return { name, url: name };
   for (const directory of new Set([from, process.cwd()])) {
@@ -65,14 +66,15 @@ export function resolvePlugin(specifier: string, from: string): ResolvedPlugin {
   );
 }
 
-function resolveFile(specifier: string, from: string): ResolvedPlugin {
+function resolveFile(specifier: string, from: string, fromConfigFile: boolean): ResolvedPlugin {
   const path = specifier.startsWith("file:") ? fileURLToPath(specifier) : resolve(from, specifier);
   if (existsSync(path) && extname(path) !== "") return { name: specifier, url: pathToFileURL(path).href };
   const meant = [".ts", ".js", "/index.ts", "/index.js"].find((ending) => existsSync(path + ending));
+  const start = fromConfigFile
+    ? "Paths in `plugins:` of a config file start from the folder of the config file."
+    : "Paths on the command line and in code start from the working directory.";
   throw new VerlError("VERL_PLUGIN_NOT_FOUND", `The plugin file "${specifier}" does not exist: there is no ${path}.`, {
-    hint: meant
-      ? `Did you mean "${specifier}${meant}"?`
-      : `Paths in \`plugins:\` start from the folder of the config file.`,
+    hint: meant ? `Did you mean "${specifier}${meant}"?` : start,
     location: { path: "plugins" },
     details: { specifier, path },
   });

@@ -16,7 +16,7 @@ const sizes = (prompts: number, answers: number, mini: number, ranks: number, mi
 describe("batch arithmetic", () => {
   // Public reports, case 88.
   it("names the nearest mini-batches when one does not divide the step", () => {
-    const problems = problemsOf(() => load(sizes(10, 3, 4, 2, 2)));
+    const problems = problemsOf(() => load(sizes(10, 3, 4, 1, 3)));
     expect(problems).toEqual([
       expect.objectContaining({
         code: "VERL_CONFIG_BATCH_SIZE",
@@ -28,6 +28,29 @@ describe("batch arithmetic", () => {
       }),
     ]);
   });
+
+  it("finds all that does not fit at once, beside problems of other keys", () => {
+    const others = ["actor_rollout_ref.actor.optim.lr=abc", "foo=1"];
+    const pathsOf = (...overrides: string[]) => problemsOf(() => load(overrides)).map(({ location }) => location.path);
+    const [mini, micro] = ["ppo_mini_batch_size", "ppo_micro_batch_size_per_gpu"].map(
+      (key) => `actor_rollout_ref.actor.${key}`,
+    );
+    expect(pathsOf(...sizes(100, 8, 60, 1, 7), ...others)).toEqual(
+      expect.arrayContaining(["foo", "actor_rollout_ref.actor.optim.lr", mini, micro]),
+    );
+    // 50 prompts, which are proposed, have 400 samples.
+    expect(pathsOf(...sizes(100, 8, 60, 1, 16))).toEqual([mini]);
+    const [, second] = problemsOf(() => load(sizes(10, 3, 4, 2, 2)));
+    expect(second!.hint).toBe("Nearest values: 1 or 3.");
+  });
+
+  it.each(["data.train_batch_size=abc", "data.train_batch_sise=100", "data.train_batch_size=[1", "data=3"])(
+    "says nothing of sizes that are in doubt: %s",
+    (wrong) => {
+      const problems = problemsOf(() => load(["actor_rollout_ref.actor.ppo_mini_batch_size=60", wrong]));
+      expect(problems.map(({ code }) => code)).not.toContain("VERL_CONFIG_BATCH_SIZE");
+    },
+  );
 
   it("derives the numbers of a step", () => {
     const { config } = load(sizes(12, 3, 4, 2, 2));

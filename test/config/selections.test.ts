@@ -118,9 +118,23 @@ describe("loadRunConfig", () => {
     ).toEqual(["VERL_CONFIG_OVERRIDE", "VERL_CONFIG_VALUE", "VERL_REGISTRY_KEY_UNKNOWN"]);
   });
 
+  it("refuses what no run could do, beside other problems", async () => {
+    const attempt = (...overrides: string[]) =>
+      loadRunConfig({ schema: "ppo", overrides: [`${ADV}=grpo`, ...overrides], env: {} });
+    await expect(attempt()).rejects.toMatchObject({ code: "VERL_TRAIN_NEEDS_GROUPS" });
+    await expect(attempt("foo=1")).rejects.toThrow(/VERL_TRAIN_NEEDS_GROUPS/);
+    const rest = attempt("actor_rollout_ref.rollout.n=4", "trainer.val_only=true", "data.val_files=null");
+    await expect(rest).rejects.toMatchObject({ code: "VERL_DATA_EMPTY" });
+    const bigger = attempt("actor_rollout_ref.rollout.n=4", "data.gen_batch_size=7");
+    await expect(bigger).rejects.toMatchObject({ code: "VERL_TRAIN_UNAVAILABLE" });
+  });
+
   it("says which line names a plugin that is not there", async () => {
     const attempt = loadRunConfig({ schema: "ppo", overrides: ["plugins=[./nowhere.ts]"], env: {} });
-    await expect(attempt).rejects.toMatchObject({ location: { override: "plugins=[./nowhere.ts]" } });
+    await expect(attempt).rejects.toMatchObject({
+      hint: expect.stringContaining("start from the working directory"),
+      location: { override: "plugins=[./nowhere.ts]" },
+    });
   });
 });
 
