@@ -1,7 +1,8 @@
 import { OverrideSyntaxError, parseOverride, printValue, type Override } from "./override-grammar.ts";
 import { place, type Problem } from "./problem.ts";
+import type { SchemaName } from "./schema/index.ts";
 import { unexpandedVariable } from "./shell-variable.ts";
-import { didYouMean, existingDepth, suggestPaths } from "./suggest.ts";
+import { didYouMean, existingDepth, keysHint, suggestPaths } from "./suggest.ts";
 import {
   fromValue,
   getAt,
@@ -20,6 +21,8 @@ import {
 
 /** What the config's schema knows of a path; a plain tree has none of it. */
 export interface OverrideRules {
+  /** The config's tree, for hints. */
+  readonly schema?: SchemaName;
   /** Where a key has moved. */
   readonly movedTo?: (path: Path) => Path | undefined;
   /** True for keys that may be set although the tree does not have them. Without this rule, `+` may add any key. */
@@ -99,7 +102,7 @@ function apply(tree: Node, override: Override, path: Path, origin: Origin, rules
     const add = rules.accepts === undefined ? `To add a new key, write +${assigned}.` : undefined;
     return problem(
       `There is no config key \`${missing}\`.`,
-      [meant, add].filter(Boolean).join(" ") || "Run `verl config print` for the keys that there are.",
+      [meant, add].filter(Boolean).join(" ") || keysHint(rules.schema ?? "ppo"),
       "VERL_CONFIG_KEY_UNKNOWN",
     );
   }

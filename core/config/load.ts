@@ -9,6 +9,7 @@ import { interpolate } from "./interpolate.ts";
 import { knownValues } from "./known-values.ts";
 import { byImportance, type Note } from "./note.ts";
 import type { Override } from "./override-grammar.ts";
+import { otherCommand } from "./other-command.ts";
 import { problemsError, type Problem, type Sources } from "./problem.ts";
 import { defaultsTree } from "./defaults-tree.ts";
 import { SCHEMAS, type ConfigOf, type PpoConfig, type SchemaName, type SftConfig } from "./schema/index.ts";
@@ -85,6 +86,8 @@ export function readConfig<S extends SchemaName>(
   problems.push(...parsed.problems);
   const { tree: written, composer, rest } = compose(options, directory, parsed.overrides);
   problems.push(...composer.problems);
+  const foreign = otherCommand(written, name);
+  if (foreign !== undefined) problems.push(foreign);
   const placed = placeMoved(written, name, notes);
 
   const applied = applyOverrides(merge(defaultsTree(schema), placed) as MapNode, rest, rulesOf(name));
@@ -95,9 +98,9 @@ export function readConfig<S extends SchemaName>(
   const effective = ({ location }: Problem) => reasonWithoutEffect(parsePath(location.path ?? "")) === undefined;
   problems.push(...interpolated.problems.filter(effective));
 
-  const validated = validate(schema, interpolated.root);
+  const validated = validate(name, interpolated.root);
   // A value that could not be interpolated reads as null; one report of it is enough.
-  const reported = new Set(problems.map(({ location }) => location.path));
+  const reported = new Set(problems.filter((problem) => problem !== foreign).map(({ location }) => location.path));
   problems.push(...validated.problems.filter(({ location }) => !reported.has(location.path)));
   notes.push(...validated.notes);
 
@@ -108,7 +111,7 @@ export function readConfig<S extends SchemaName>(
   };
   const config = validated.value as ConfigOf<S>;
   const known = knownValues(config, problems);
-  const sizes = name === "ppo" ? checkBatch(known, originOf) : checkSftBatch(known, originOf);
+  const sizes = foreign ? [] : name === "ppo" ? checkBatch(known, originOf) : checkSftBatch(known, originOf);
   if (problems.length === 0) problems.push(...checkValuesOf(name, config, originOf));
   problems.push(...sizes);
   const { sources } = composer;
@@ -188,6 +191,7 @@ const movedNote = (from: Path, to: Path, location: ErrorLocation): Note => ({
 function rulesOf(name: SchemaName): OverrideRules {
   const schema = SCHEMAS[name];
   return {
+    schema: name,
     movedTo: (path) => movedTo(path, name),
     accepts: (path) => isOpenAt(schema, path) || (schemaAt(schema, path) ?? reasonWithoutEffect(path)) !== undefined,
     removed: (path) => {

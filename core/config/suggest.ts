@@ -1,4 +1,5 @@
 import { nearest } from "../registry/nearest.ts";
+import type { SchemaName } from "./schema/index.ts";
 import { child, showPath, type Node, type Path } from "./tree.ts";
 
 /** Where a path leaves the tree: the number of its keys that exist. */
@@ -31,6 +32,10 @@ export function suggestPaths(root: Node, path: Path): string[] {
 /** "Did you mean …?", or nothing. */
 export const didYouMean = (names: readonly string[]): string | undefined =>
   names.length === 0 ? undefined : `Did you mean ${names.map((name) => `\`${name}\``).join(" or ")}?`;
+
+/** Where the keys of a config are to be found. */
+export const keysHint = (schema: SchemaName): string =>
+  `Run \`verl config print${schema === "sft" ? " --sft" : ""}\` for the keys that there are.`;
 
 function* paths(node: Node, prefix: Path = []): Generator<Path> {
   if (node.kind !== "map") return;

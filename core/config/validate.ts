@@ -3,8 +3,9 @@ import { printValue, scalarOf } from "./override-grammar.ts";
 import type { Note } from "./note.ts";
 import type { Problem } from "./problem.ts";
 import type { FieldSchema } from "./schema/field.ts";
+import { SCHEMAS, type SchemaName } from "./schema/index.ts";
 import { isSection, typesOf } from "./schema-lookup.ts";
-import { didYouMean, suggestPaths } from "./suggest.ts";
+import { didYouMean, keysHint, suggestPaths } from "./suggest.ts";
 import {
   DEFAULT,
   fromValue,
@@ -27,10 +28,10 @@ export interface Validated {
   readonly notes: readonly Note[];
 }
 
-/** Checks a tree with all interpolations in against the schema. Finds every problem; never throws. */
-export function validate(schema: FieldSchema, root: MapNode): Validated {
-  const validator = new Validator(root);
-  const value = validator.section(schema, root, []);
+/** Checks a tree with all interpolations in against its schema. Finds every problem; never throws. */
+export function validate(name: SchemaName, root: MapNode): Validated {
+  const validator = new Validator(name, root);
+  const value = validator.section(SCHEMAS[name], root, []);
   // A default that repeats a wrong value is wrong only because of it.
   const written = validator.problems.filter(
     ({ location }) => location.file !== undefined || location.override !== undefined,
@@ -42,7 +43,10 @@ class Validator {
   readonly problems: Problem[] = [];
   readonly notes: Note[] = [];
 
-  constructor(private readonly root: MapNode) {}
+  constructor(
+    private readonly name: SchemaName,
+    private readonly root: MapNode,
+  ) {}
 
   section(schema: FieldSchema, node: Node, path: Path): unknown {
     const properties = schema.properties ?? {};
@@ -114,9 +118,7 @@ class Validator {
     } else {
       const parent = path.length === 1 ? "" : ` in \`${showPath(path.slice(0, -1))}\``;
       // Without the wrong key itself, which would be its own best suggestion.
-      const hint =
-        didYouMean(suggestPaths(removeAt(this.root, path), path)) ??
-        `Run \`verl config print\` for the keys that there are.`;
+      const hint = didYouMean(suggestPaths(removeAt(this.root, path), path)) ?? keysHint(this.name);
       this.problems.push({
         code: "VERL_CONFIG_KEY_UNKNOWN",
         message: `There is no config key \`${path.at(-1)}\`${parent}.`,

@@ -39,6 +39,21 @@ describe("verl config", () => {
     expect(stderr).toContain("Did you mean `algorithm.adv_estimator`?");
   });
 
+  it("recognises a config of the other command, and names the command that prints its keys", async () => {
+    const [train, sft] = ["sft.yaml", "grpo.yaml"].map((name) => `examples/sort-letters/${name}`) as [string, string];
+    const first = (text: string) => text.slice(text.indexOf("1. "), text.indexOf("2. "));
+    const other = await cli(["train", train]);
+    expect(first(other.stderr)).toContain(
+      "This is a config of `verl sft`, not of `verl train`: it has `model`, `optim`.",
+    );
+    expect(other.stderr).not.toContain("VERL_CONFIG_BATCH_SIZE");
+    const { stderr } = await cli(["sft", sft]);
+    expect(first(stderr)).toContain("This is a config of `verl train`, not of `verl sft`");
+    expect(stderr).toContain("Run `verl config print --sft` for the keys");
+    expect((await cli(["sft", "nonsense_key=1"])).stderr).toContain("`verl config print --sft`");
+    expect((await cli(["train", "optim.lr=1"])).stderr).not.toContain("This is a config of");
+  });
+
   it("says what is wrong as JSON too, with the same exit code", async () => {
     const good = await cli(["config", "validate", "--json", "good.yaml", "trainer.default_hdfs_dir=x"], { cwd });
     expect(good).toMatchObject({ code: 0, stderr: "" });
