@@ -85,11 +85,13 @@ function factsOf(command: SchemaName, loaded: LoadedConfig, args: readonly strin
   };
 }
 
-function tellNotes({ notes }: LoadedConfig, ctx: CliContext): void {
+function tellNotes({ notes, schema }: LoadedConfig, ctx: CliContext): void {
   for (const { message } of notes.slice(0, SHOWN_NOTES)) ctx.logger.info(`Note: ${message}`);
   const more = notes.length - SHOWN_NOTES;
   if (more > 0)
-    ctx.logger.info(`Note: ${counted(more, "more remark")} about the config; \`verl config explain\` shows them all.`);
+    ctx.logger.info(
+      `Note: ${counted(more, "more remark")} about the config; \`verl config explain${schema === "sft" ? " --sft" : ""}\` shows them all.`,
+    );
 }
 
 const streamOf = (ctx: CliContext): TrainerOptions["stream"] => ({

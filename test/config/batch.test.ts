@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { batchPlan, divisors } from "../../core/config/batch-plan.ts";
+import { loadConfig } from "../../core/config/load.ts";
 import { load, problemsOf } from "./support.ts";
 
 /** Sizes of a step: prompts, answers, mini-batch, ranks, micro-batch. */
@@ -42,6 +43,18 @@ describe("batch arithmetic", () => {
     expect(pathsOf(...sizes(100, 8, 60, 1, 16))).toEqual([mini]);
     const [, second] = problemsOf(() => load(sizes(10, 3, 4, 2, 2)));
     expect(second!.hint).toBe("Nearest values: 1 or 3.");
+  });
+
+  it("does so for verl sft", () => {
+    const attempt = (...sizes: string[]) =>
+      problemsOf(() => loadConfig({ schema: "sft", overrides: ["trainer.n_gpus_per_node=4", ...sizes], env: {} }));
+    const both = attempt("data.train_batch_size=30", "data.micro_batch_size_per_gpu=5", "foo=1");
+    expect(both.map(({ hint }) => hint)).toEqual([
+      expect.stringContaining("verl config print --sft"),
+      "Nearest values: 28 or 32.",
+      "Nearest values: 1.",
+    ]);
+    expect(attempt("data.train_batch_size=30", "data.micro_batch_size_per_gpu=7")).toHaveLength(1);
   });
 
   it.each(["data.train_batch_size=abc", "data.train_batch_sise=100", "data.train_batch_size=[1", "data=3"])(
