@@ -66,6 +66,7 @@ const REST = [
   "data.train_files=train.parquet",
   "data.val_files=val.parquet",
   `actor_rollout_ref.model.path=${join(root, "examples/sort-letters/model")}`,
+  "actor_rollout_ref.rollout.n=8",
 ];
 
 describe.each(PACKAGES)("the README of %s", (_, files) => {
