@@ -26,7 +26,7 @@ export function configureCheck(self: Command, ctx: CliContext): void {
   )
     .option("--sft", "rows are conversations for `verl sft`")
     .option("--answers <column>", "score the answers in this column (`extra_info.answer`) as a dry run of the reward")
-    .option("--json", "print the report as JSON; stdout holds nothing else")
+    .option("--json", "print the report as JSON; verl itself writes nothing else to stdout")
     .addHelpText(
       "after",
       `

@@ -50,7 +50,7 @@ export const command: CliCommand = {
       .requiredOption("--data <file>", "answers: rollouts.jsonl, a dump of rollout_data_dir, or rows with a response")
       .option("--manager <key>", "reward manager; short for reward_model.reward_manager=<key>")
       .option("--out <file>", "write the rows here with their new scores, as JSON Lines")
-      .option("--json", "print the result as JSON; stdout holds nothing else")
+      .option("--json", "print the result as JSON; verl itself writes nothing else to stdout")
       .addHelpText(
         "after",
         `

@@ -25,6 +25,7 @@ export {
 } from "./kernel/log-prob-entropy.ts";
 export {
   fusedPolicyLoss,
+  lossDivisor,
   POLICY_LOSS,
   POLICY_LOSS_GRADIENT,
   type FusedAggregation,

@@ -31,6 +31,20 @@ export interface PolicyLossAttrs extends tf.NamedAttrMap {
   second: number;
 }
 
+/** What the kernels divide a loss's sum by. @param ofRows the loss is a mean over rows, whatever the aggregation. */
+export function lossDivisor(
+  { aggregation, tokens, sequences, scaleFactor }: PolicyLossAttrs,
+  { ofRows }: { ofRows: boolean },
+): number {
+  const by: Readonly<Record<FusedAggregation, number>> = {
+    "token-mean": Math.max(tokens, 1),
+    "seq-mean-token-sum": Math.max(sequences, 1),
+    "seq-mean-token-mean": Math.max(sequences, 1),
+    "seq-mean-token-sum-norm": scaleFactor,
+  };
+  return by[ofRows ? "seq-mean-token-sum" : aggregation];
+}
+
 export interface PolicyLossTensors {
   logProbs: tf.Tensor2D;
   oldLogProbs: tf.Tensor2D;

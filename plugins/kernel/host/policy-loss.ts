@@ -1,12 +1,5 @@
-import { NdArray, tokenRuns, type FusedAggregation, type PolicyLossAttrs } from "verl";
-import {
-  FORMULAS,
-  type LossFields,
-  type LossFormula,
-  type LossNumbers,
-  type LossSums,
-  type Run,
-} from "./loss-formulas.ts";
+import { lossDivisor, NdArray, tokenRuns, type PolicyLossAttrs } from "verl";
+import { FORMULAS, type LossFields, type LossNumbers, type LossSums, type Run } from "./loss-formulas.ts";
 
 /** Inputs of the kernel by their names, rows × width, flat. */
 export interface PolicyLossArrays {
@@ -35,7 +28,7 @@ export function policyLoss(
   const [rows, width] = shape;
   const fields = fieldsOf(arrays, width);
   const numbers = numbersOf(attrs);
-  const divisor = divisorOf(attrs, formula);
+  const divisor = lossDivisor(attrs, { ofRows: formula.ofRows === true });
   const perLength = attrs.aggregation === "seq-mean-token-mean" && !formula.ofRows;
   const { starts, ends, ofRow } = tokenRuns(new NdArray("float32", shape, arrays.mask));
   const sums: LossSums = { origin: 0, length: 0, share: 0, a: 0, b: 0, c: 0, loss: 0, first: 0, second: 0, kl: 0 };
@@ -87,13 +80,3 @@ const numbersOf = ({ low, high, first, second }: PolicyLossAttrs): LossNumbers =
   first: Math.fround(first),
   second: Math.fround(second),
 });
-
-function divisorOf({ aggregation, tokens, sequences, scaleFactor }: PolicyLossAttrs, { ofRows }: LossFormula): number {
-  const by: Readonly<Record<FusedAggregation, number>> = {
-    "token-mean": Math.max(tokens, 1),
-    "seq-mean-token-sum": Math.max(sequences, 1),
-    "seq-mean-token-mean": Math.max(sequences, 1),
-    "seq-mean-token-sum-norm": scaleFactor,
-  };
-  return by[ofRows ? "seq-mean-token-sum" : aggregation];
-}

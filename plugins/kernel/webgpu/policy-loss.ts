@@ -1,5 +1,5 @@
 import * as tf from "@tensorflow/tfjs";
-import type { FusedAggregation, PolicyLossAttrs } from "verl";
+import { lossDivisor, type PolicyLossAttrs } from "verl";
 import { type Gpu, gridOf, LINEAR_WORKGROUP } from "./dispatch.ts";
 import { FORMULAS, type LossFormula } from "./loss-formulas.ts";
 import { rowParts } from "./row-parts.ts";
@@ -46,7 +46,7 @@ export function policyLoss(gpu: Gpu, inputs: Inputs, attrs: PolicyLossAttrs, lim
         ["u32", part.rows],
         ["u32", part.first],
         ["u32", stride],
-        ["f32", divisor(attrs, formula)],
+        ["f32", lossDivisor(attrs, { ofRows: formula.rowLoss !== undefined })],
         ["f32", attrs.low],
         ["f32", attrs.high],
         ["f32", attrs.first],
@@ -86,16 +86,6 @@ function workgroupFor(gpu: Gpu, stride: number, keepsMuch: boolean): number {
   let size = 64;
   while (size < most && size * 4 < stride) size *= 2;
   return gpu.workgroupSize(size);
-}
-
-function divisor({ aggregation, tokens, sequences, scaleFactor }: PolicyLossAttrs, { rowLoss }: LossFormula): number {
-  const by: Readonly<Record<FusedAggregation, number>> = {
-    "token-mean": Math.max(tokens, 1),
-    "seq-mean-token-sum": Math.max(sequences, 1),
-    "seq-mean-token-mean": Math.max(sequences, 1),
-    "seq-mean-token-sum-norm": scaleFactor,
-  };
-  return rowLoss === undefined ? by[aggregation] : Math.max(sequences, 1);
 }
 
 interface Shape {
