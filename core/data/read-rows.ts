@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { VerlError } from "../errors/verl-error.ts";
 import { expandPath } from "./expand-path.ts";
+import { fileMissing } from "./file-missing.ts";
 import { readJson, readJsonLines } from "./json-rows.ts";
 import type { Row } from "./parquet/parquet-type.ts";
 import { readParquet } from "./parquet/read-parquet.ts";
@@ -62,15 +63,7 @@ async function sizeOf(file: string): Promise<number> {
     const info = await stat(file);
     if (info.isFile()) return info.size;
   } catch (cause) {
-    throw new VerlError(
-      "VERL_DATA_FILE_MISSING",
-      `The dataset file "${file}" cannot be opened: ${(cause as Error).message}.`,
-      {
-        location: { file },
-        cause,
-        hint: "Check the path (data.train_files, data.val_files); relative paths start at the working directory.",
-      },
-    );
+    throw fileMissing(file, file, cause);
   }
   throw new VerlError("VERL_DATA_FILE_MISSING", `The dataset path "${file}" is a folder.`, {
     location: { file },

@@ -137,7 +137,7 @@ describe("readRows: files that cannot be read", () => {
   mkdirSync(join(folder, "dir.parquet"));
 
   it.each([
-    ["gone.parquet", "VERL_DATA_FILE_MISSING", "gone.parquet"],
+    ["gone.parquet", "VERL_DATA_FILE_MISSING", 'gone.parquet" does not exist.'],
     ["dir.parquet", "VERL_DATA_FILE_MISSING", "is a folder"],
     ["empty.parquet", "VERL_DATA_EMPTY", "no bytes"],
     ["cut.parquet", "VERL_DATA_FILE_CORRUPT", "28 bytes"],
@@ -145,7 +145,7 @@ describe("readRows: files that cannot be read", () => {
     ["list.jsonl", "VERL_DATA_FILE_CORRUPT", "an array, not an object"],
     ["none.json", "VERL_DATA_EMPTY", "no rows"],
     ["rows.csv", "VERL_DATA_FILE_FORMAT", '".csv"'],
-    ["gone.csv", "VERL_DATA_FILE_MISSING", "gone.csv"],
+    ["gone.csv", "VERL_DATA_FILE_MISSING", 'gone.csv" does not exist.'],
     [".", "VERL_DATA_FILE_MISSING", "is a folder"],
     ["null.jsonl", "VERL_DATA_FILE_CORRUPT", "Line 2 is null"],
     ["bare.json", "VERL_DATA_EMPTY", "no columns"],

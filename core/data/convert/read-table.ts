@@ -1,6 +1,7 @@
 import { extname } from "node:path";
 import { isVerlError, VerlError } from "../../errors/verl-error.ts";
 import { expandPath } from "../expand-path.ts";
+import { fileMissing } from "../file-missing.ts";
 import type { Row } from "../parquet/parquet-type.ts";
 import { readRows } from "../read-rows.ts";
 import { readText } from "../text-file.ts";
@@ -16,11 +17,7 @@ export async function readTable(path: string): Promise<Row[]> {
   if (extension !== ".csv" && extension !== ".tsv") return readRows(file);
   const text = await readText(file).catch((cause: Error) => {
     if (isVerlError(cause)) throw cause;
-    throw new VerlError("VERL_DATA_FILE_MISSING", `The file "${path}" cannot be opened: ${cause.message}.`, {
-      location: { file },
-      cause,
-      hint: "Relative paths start at the working directory.",
-    });
+    throw fileMissing(path, file, cause);
   });
   const { parse } = await import("csv-parse/sync");
   const broken = (message: string, line: number | undefined, cause?: unknown): VerlError =>
