@@ -22,7 +22,8 @@ export interface CreateOptions {
 
 /**
  * What an instance remembers between steps and wants back after a resume, as plain JSON: a reward manager's running mean, a
- * curriculum's position. An instance of any kind may have these two methods; the checkpoint then holds its state.
+ * curriculum's position. An instance of any kind may have these two methods; the checkpoint then holds its state, one a rank where
+ * there are several. So may an entry that is no class, such as a loss; it lives as long as its thread.
  */
 export interface Stateful {
   saveState(): unknown;
@@ -48,11 +49,13 @@ export interface RunContainer {
     given: { name: string; source: string; create: ClassEntry<InstanceOf<K>>["create"] },
     options?: Pick<CreateOptions, "values"> & { options?: Readonly<Record<string, unknown>> },
   ): InstanceOf<K>;
+  /** Counts an entry that is no class among the run's instances, so that its state, if it has one, is saved and given back. */
+  track(kind: Kind, key: string): void;
   /** Binds more values for what is created from now on, for example `{ [ROLLOUT]: engine }` once it exists. */
   bind(values: TokenValues): void;
   /** States of the instances that have one, by `kind/key`, a second of the same key as `kind/key#2`. */
   saveStates(): Record<string, unknown>;
-  /** Gives states back, to the instances that exist and to those created later. */
+  /** Gives states back, to the instances that exist and to those created later; of two states of one name the later counts. */
   loadStates(states: Readonly<Record<string, unknown>>): void;
 }
 
@@ -95,10 +98,14 @@ export function createRunContainer(values: TokenValues = {}): RunContainer {
       const entry = { description: name, create } as ClassEntry<object>;
       return make({ kind, key: name, entry, source }, { ...own, [OPTIONS]: options }) as InstanceOf<K>;
     },
+    track(kind, key) {
+      const { entry, key: name } = registries[kind].find(key);
+      if (![...stateful.values()].includes(entry as never)) remember(kind, name, entry);
+    },
     bind: (more) => bind(container, more),
     saveStates: () => Object.fromEntries([...stateful].map(([name, instance]) => [name, instance.saveState()])),
     loadStates(states) {
-      restored = states;
+      restored = { ...restored, ...states };
       for (const [name, instance] of stateful) if (Object.hasOwn(states, name)) instance.loadState(states[name]);
     },
   };

@@ -1,7 +1,7 @@
 import type { AdvantageConfig, AdvantageEstimator } from "../algorithm/advantage-estimator.ts";
 import { createKlController, type KlController } from "../algorithm/kl-controller.ts";
 import type { KlPenalty } from "../algorithm/kl-penalty.ts";
-import { resolveKlPenalty } from "../algorithm/straight-through.ts";
+import { klPenaltyKey, resolveKlPenalty } from "../algorithm/straight-through.ts";
 import { batchPlan } from "../config/batch-plan.ts";
 import type { PpoConfig } from "../config/index.ts";
 import type { Dataset } from "../data/dataset.ts";
@@ -93,6 +93,8 @@ async function prepare(given: PpoConfig, options: TrainerOptions, ended: AbortCo
     tools,
     progress: (work) => console.work(work),
   });
+  container.track("adv_estimator", algorithm.adv_estimator);
+  if (algorithm.use_kl_in_reward) container.track("kl_penalty", klPenaltyKey(algorithm.kl_penalty));
   const columns = Object.keys(train.row(0));
   checkColumns(config, columns);
   checkFields(config, columns);

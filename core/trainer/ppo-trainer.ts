@@ -11,6 +11,7 @@ import { computeDataMetrics, computeThroughputMetrics, computeTimingMetrics } fr
 import { StepMetrics } from "./metrics/step-metrics.ts";
 import { checkBatchFields, usesGreedyBaseline } from "./ppo-fields.ts";
 import { resampleByScore } from "./pf-ppo-resample.ts";
+import { loadRankStates, saveRankStates } from "./rank-states.ts";
 import {
   addAdvantages,
   addOldLogProbs,
@@ -110,7 +111,7 @@ export class PpoTrainer {
     const scoring = async () => {
       const { parts } = sampled;
       if (parts) return { added: new DataProto(), parts };
-      const { added, columns } = await phase("reward", () => score(run, batch, undefined, metrics));
+      const { added, columns } = await phase("reward", () => score(run, batch, sampled.scoring, undefined, metrics));
       return { added, parts: columns.parts };
     };
     const logging = () => phase("old_log_prob", () => addOldLogProbs(run, batch, metrics));
@@ -178,12 +179,13 @@ export class PpoTrainer {
   }
 
   private async restore({ parts }: Checkpoint): Promise<void> {
-    const { console, container, policy, critic, loader, klInReward, config } = this.run;
+    const { console, container, policy, critic, loader, klInReward, config, sites } = this.run;
     const { engines, loader: position, extra } = parts;
     await policy.loadState(engines["actor"]!);
     if (critic && engines["critic"]) await critic.loadState(engines["critic"]);
     else if (critic) console.logger.warn("The checkpoint has no critic: this run's starts from its model.");
     container.loadStates(parts.plugins);
+    await loadRankStates(sites, parts, console.logger);
     // Rows that were added while training are back now.
     loader.grow(this.run.train.length);
     loader.loadState(position as LoaderState);
@@ -193,7 +195,7 @@ export class PpoTrainer {
   }
 
   private async save(step: number): Promise<() => Promise<void>> {
-    const { record, container, policy, critic, loader, klInReward, config } = this.run;
+    const { record, container, policy, critic, loader, klInReward, config, sites } = this.run;
     const [actor] = await policy.saveState();
     const criticState = critic ? (await critic.saveState())[0] : undefined;
     const extra: PpoExtra = klInReward ? { klCoefficient: klInReward.control.value } : {};
@@ -209,6 +211,7 @@ export class PpoTrainer {
       // Every stream is named by the step that draws from it, so the seed is all of their state.
       rng: { seed: config.trainer.seed },
       plugins: container.saveStates(),
+      ...(await saveRankStates(sites)),
       extra,
     });
   }

@@ -4,12 +4,14 @@ import { collateSft } from "../data/collate-sft.ts";
 import { DataLoader, type LoaderState } from "../data/loader.ts";
 import type { SftDataset } from "../data/sft-dataset.ts";
 import type { Tokenizer } from "../data/tokenizer.ts";
+import type { RunContainer } from "../registry/index.ts";
 import type { Checkpoint } from "./checkpoint/index.ts";
 import { activateBackend, backendWish } from "../tensor/backend.ts";
 import { fitLoop, type FitEnd } from "./fit-loop.ts";
 import type { StepMetrics } from "./metrics/step-metrics.ts";
 import { computeThroughputMetrics } from "./metrics/timing-metrics.ts";
 import { openConversations } from "./open-conversations.ts";
+import { loadRankStates, saveRankStates } from "./rank-states.ts";
 import { RunConsole } from "./run-console.ts";
 import type { TrainerOptions } from "./run-options.ts";
 import { freezeFor, RunRecord, type FitResult } from "./run-record.ts";
@@ -24,6 +26,7 @@ const NO_METRICS = { add: (): void => undefined };
 
 interface SftParts {
   config: SftConfig;
+  container: RunContainer;
   console: RunConsole;
   record: RunRecord;
   tokenizer: Tokenizer;
@@ -73,6 +76,7 @@ export class SftTrainer {
     const { workers, close } = await startSftGroup(config, site, total, { directory, signal: ended.signal });
     return new SftTrainer({
       config,
+      container,
       console,
       record: new RunRecord({ config, facts: options.facts, keep: trainer.max_ckpt_to_keep, container, console }),
       tokenizer,
@@ -166,13 +170,15 @@ export class SftTrainer {
   }
 
   private async restore({ parts }: Checkpoint): Promise<void> {
-    const { workers, loader } = this.parts;
+    const { workers, loader, container, console } = this.parts;
     await workers.loadState(parts.engines["actor"]!);
+    container.loadStates(parts.plugins);
+    await loadRankStates({ sft: workers }, parts, console.logger);
     loader.loadState(parts.loader as LoaderState);
   }
 
   private async save(step: number): Promise<() => Promise<void>> {
-    const { record, workers, loader, config } = this.parts;
+    const { record, workers, loader, config, container } = this.parts;
     const [actor] = await workers.saveState();
     const wantsModel = config.trainer.checkpoint.save_contents.includes("hf_model");
     return record.save(step, {
@@ -180,7 +186,8 @@ export class SftTrainer {
       models: wantsModel ? { actor: (folder) => workers.savePretrained(folder) } : {},
       loader: loader.saveState(),
       rng: { seed: config.trainer.seed },
-      plugins: {},
+      plugins: container.saveStates(),
+      ...(await saveRankStates({ sft: workers })),
       extra: {},
     });
   }

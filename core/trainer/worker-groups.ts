@@ -13,6 +13,7 @@ import {
 import { VerlError } from "../errors/index.ts";
 import { BUILT_IN_PLUGIN, loadedPlugins } from "../registry/index.ts";
 import { usesReference } from "./ppo-fields.ts";
+import type { Sites } from "./rank-states.ts";
 import type { TrainingLength } from "./role-configs.ts";
 import type { PpoSite, RunSite } from "./run-site.ts";
 import { ActorRolloutRefWorker } from "./workers/actor-rollout-ref-worker.ts";
@@ -26,6 +27,10 @@ export interface PpoGroups {
   readonly reference: GroupOf<ActorRolloutRefWorker> | undefined;
   readonly critic: GroupOf<CriticWorker> | undefined;
   readonly reward: GroupOf<RewardWorker>;
+  /** The reward manager scores each answer by itself. */
+  readonly streamsRewards: boolean;
+  /** A group of each set of ranks. */
+  readonly sites: Sites;
   /** Ends all ranks. */
   readonly close: () => Promise<void>;
 }
@@ -81,7 +86,16 @@ export async function startPpoGroups(
     for (const group of [critic, reference, policy]) if (group) await starter.track(Promise.resolve(group));
     for (const group of [policy, reference, critic]) if (!rewardFailed.signal.aborted) await group?.initModel();
     await rewardLoads;
-    return { policy, reference, critic, reward, close: () => starter.close() };
+    const [streamsRewards = false] = await reward.streams();
+    return {
+      policy,
+      reference,
+      critic,
+      reward,
+      streamsRewards,
+      sites: { models: policy, reward },
+      close: () => starter.close(),
+    };
   } catch (error) {
     await starter.close();
     throw error;

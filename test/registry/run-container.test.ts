@@ -222,4 +222,21 @@ describe("state of plugins", () => {
     const late = resumed.create("tool_parser", "count") as Counter;
     expect([early.seen, late.seen]).toEqual([4, 7]);
   });
+
+  it("count entries that are no classes, once each, where they are tracked", () => {
+    let calls = 3;
+    registries.kl_penalty.register("counting", {
+      description: "Counts.",
+      compute: () => calls++,
+      saveState: () => ({ calls }),
+      loadState: (state: unknown) => ({ calls } = state as { calls: number }),
+    } as never);
+    registries.kl_penalty.register("stateless", { description: "Counts nothing.", compute: () => 0 } as never);
+    const run = createRunContainer();
+    expect(run.saveStates()).toEqual({});
+    for (const key of ["counting", "counting", "stateless"]) run.track("kl_penalty", key);
+    expect(run.saveStates()).toEqual({ "kl_penalty/counting": { calls: 3 } });
+    run.loadStates({ "kl_penalty/counting": { calls: 9 } });
+    expect(calls).toBe(9);
+  });
 });

@@ -23,8 +23,10 @@ export interface CheckpointParts {
   loader: unknown;
   /** States of the named random streams. */
   rng: unknown;
-  /** State of each plugin that keeps one. */
+  /** State of each plugin that keeps one in the trainer's own thread. */
   plugins: Record<string, unknown>;
+  /** The same of ranks elsewhere: by group, one element a rank. */
+  ranks?: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
   /** The trainer's own counters. */
   extra: unknown;
   /** The run's config, to tell a resumed run what has changed. */
@@ -38,6 +40,7 @@ export interface CheckpointContent extends CheckpointParts {
 
 const ENGINE_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
 const CONFIG_FILE = "config.json";
+const RANKS_FILE = "ranks.json";
 const STATE_FILES = ["loader", "rng", "plugins", "extra"] as const;
 
 /** Writes every file of a checkpoint into an empty directory, the manifest last, and returns once the disk has them. */
@@ -64,6 +67,7 @@ export async function writeParts(directory: string, step: number, parts: Checkpo
     await syncDirectory(join(directory, name));
   }
   for (const name of STATE_FILES) await write(`${name}.json`, [Buffer.from(stateToJson(parts[name], name))]);
+  if (parts.ranks !== undefined) await write(RANKS_FILE, [Buffer.from(stateToJson(parts.ranks, "ranks"))]);
   if (parts.config !== undefined) {
     await write(CONFIG_FILE, [Buffer.from(stateToJson(parts.config, "config"))]);
   }
@@ -98,6 +102,7 @@ export async function readParts(directory: string, manifest: Manifest): Promise<
     rng: await readState("rng.json"),
     plugins: (await readState("plugins.json")) as Record<string, unknown>,
     extra: await readState("extra.json"),
+    ...(RANKS_FILE in manifest.files && { ranks: (await readState(RANKS_FILE)) as CheckpointParts["ranks"] }),
     ...(CONFIG_FILE in manifest.files && { config: await readState(CONFIG_FILE) }),
   };
 }

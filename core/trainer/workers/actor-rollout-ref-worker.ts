@@ -1,8 +1,10 @@
 import { LoopRunner } from "../../agent/loop-runner.ts";
 import { countDenominators } from "../../algorithm/aggregate.ts";
+import { klPenaltyKey } from "../../algorithm/straight-through.ts";
 import { DataProto } from "../../batch/data-proto.ts";
 import { batchPlan } from "../../config/batch-plan.ts";
 import type { PpoConfig } from "../../config/index.ts";
+import type { Listener } from "../../controller/listener.ts";
 import { register } from "../../controller/register.ts";
 import type { WorkerContext } from "../../controller/worker.ts";
 import type { RoleConfig } from "../../engine/role-config.ts";
@@ -42,6 +44,8 @@ export interface GenerateOptions {
   /** Training answers at temperature 0, whatever the config samples by. */
   greedy?: boolean;
   signal: AbortSignal;
+  /** Told of each answer as its trajectory ends: a batch of one row, as the whole batch will have it. Its group may still be dropped. */
+  answered?: Listener<DataProto>;
 }
 
 interface Sampler {
@@ -66,14 +70,20 @@ export class ActorRolloutRefWorker extends ModelWorker<PpoConfig, PpoSite> {
   @register({ dispatchMode: "ONE_TO_ALL" })
   override async initModel(): Promise<void> {
     await super.initModel();
-    if (this.role !== "ref") this.sampler = await createSampler(this.config, await this.site());
+    if (this.role === "ref") return;
+    const site = await this.site();
+    const { policy_loss, loss_agg_mode, use_kl_loss, kl_loss_type } = this.config.actor_rollout_ref.actor;
+    site.container.track("policy_loss", policy_loss.loss_mode);
+    site.container.track("loss_agg", loss_agg_mode);
+    if (use_kl_loss) site.container.track("kl_penalty", klPenaltyKey(kl_loss_type));
+    this.sampler = await createSampler(this.config, site);
   }
 
   /** Answers every row: the batch with verl's rollout fields, without the rows of groups that failed. */
   @register({ dispatchMode: "DP_COMPUTE_PROTO" })
   async generateSequences(
     prompts: DataProto,
-    { step, round = 1, validate, greedy = false, signal }: GenerateOptions,
+    { step, round = 1, validate, greedy = false, signal, answered }: GenerateOptions,
   ): Promise<DataProto> {
     const { config } = this;
     const sampling = samplingParams(config, validate);
@@ -88,6 +98,7 @@ export class ActorRolloutRefWorker extends ModelWorker<PpoConfig, PpoSite> {
       validate,
       signal,
       step,
+      onTrajectory: answered && ((row) => answered.tell(row)),
     });
     return batch.union(new DataProto({ metaInfo: { metrics: { ...metrics, [ROWS]: batch.length } } }), "replace");
   }

@@ -43,7 +43,7 @@ export abstract class RunWorker<C extends PpoConfig | SftConfig, S extends RunSi
   /** One element a rank, as `savePluginStates` gave them. */
   @register({ dispatchMode: "DP_COMPUTE" })
   async loadPluginStates(states: PluginStates): Promise<void> {
-    if (!this.given) (await this.site()).container.loadStates(states);
+    (await this.site()).container.loadStates(states);
   }
 
   override dispose(): void | Promise<void> {
