@@ -13,6 +13,7 @@ export function rayPython() {
   console.error("Making .venv/ray with Ray, once …");
   const stdio = ["ignore", "ignore", "inherit"];
   execFileSync("python3", ["-m", "venv", folder], { stdio });
-  execFileSync(python, ["-m", "pip", "install", "--quiet", "ray>=2.50,<3", "numpy"], { stdio });
+  // pip asks each index for each package: where one of several does not answer, more tries take minutes.
+  execFileSync(python, ["-m", "pip", "install", "--quiet", "--retries", "1", "ray>=2.50,<3", "numpy"], { stdio });
   return python;
 }

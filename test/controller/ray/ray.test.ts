@@ -103,8 +103,11 @@ it.each([
 it("waits for a rank that holds its event loop, and says so", async () => {
   const probers = await group(open());
   expect(await probers.block(9000)).toEqual([0, 1]);
-  expect(lines.filter((line) => /Rank \d of probers has given no sign of life for \d+ s/.test(line))).toHaveLength(2);
-  expect(lines.filter((line) => line.includes("answers again"))).toHaveLength(2);
+  // On a busy machine a rank may be slow more than once.
+  for (const said of ["has given no sign of life for", "answers again"]) {
+    const ranks = lines.flatMap((line) => /Rank (\d) of probers/.exec(line.includes(said) ? line : "")?.[1] ?? []);
+    expect([...new Set(ranks)].sort()).toEqual(["0", "1"]);
+  }
 });
 
 it("passes the error of a constructor on, and ends the ranks that had none", async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, jest } from "@jest/globals";
-import { end, processes, ranks, startNode, until } from "./support/cluster.ts";
+import { end, endAllIn, ranks, startNode, until } from "./support/cluster.ts";
 
 // Two machines made of network namespaces, with a cable between them, and a raylet on each.
 jest.setTimeout(240_000);
@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 
 afterAll(() => {
-  for (const { pid, words } of processes()) if (words.includes(folder)) end(pid);
+  endAllIn(folder);
   end(far);
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 });

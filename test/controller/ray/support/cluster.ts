@@ -27,7 +27,7 @@ export function startCluster({ cpus = 6, port = 6399 } = {}): Cluster {
     address: `127.0.0.1:${port}`,
     python,
     stop() {
-      for (const { pid, words } of processes()) if (words.includes(folder)) end(pid);
+      endAllIn(folder);
       rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
     },
   };
@@ -38,11 +38,24 @@ export function startNode(args: readonly string[], folder: string, prefix: reado
   const ray = join(dirname(process.env["VERL_RAY_PYTHON"]!), "ray");
   const common = ["--object-store-memory=400000000", `--temp-dir=${folder}`, "--disable-usage-stats"];
   const [command, ...words] = [...prefix, ray, "start", ...args, ...common];
-  try {
-    execFileSync(command!, words, { encoding: "utf8", stdio: "pipe", timeout: 120_000 });
-  } catch (error) {
-    throw new Error(`ray start failed: ${(error as { stderr: string }).stderr}`, { cause: error });
+  // Workers of Ray stand back behind all other programs otherwise, and everything here shares few cores.
+  const env = { ...process.env, RAY_worker_niceness: "0" };
+  // Ray gives a start up after 30 s, which a busy machine may need.
+  for (let attempt = 1; ; attempt++) {
+    try {
+      execFileSync(command!, words, { encoding: "utf8", stdio: "pipe", timeout: 120_000, env });
+      return;
+    } catch (error) {
+      endAllIn(folder);
+      const { stderr } = error as { stderr: string };
+      if (attempt === 3) throw new Error(`ray start failed: ${stderr}`, { cause: error });
+    }
   }
+}
+
+/** Ends the processes whose command line names the folder. */
+export function endAllIn(folder: string): void {
+  for (const { pid, words } of processes()) if (words.includes(folder)) end(pid);
 }
 
 /** Processes that run, with their command lines. */
