@@ -23,10 +23,14 @@ export interface AssembledTrajectories {
   cut: number;
 }
 
-/** Lays trajectories out as one batch. @throws VerlError VERL_AGENT_TRAJECTORY when one contradicts itself. */
+/**
+ * Lays trajectories out as one batch.
+ * @param firstRow number of the first of them, for errors. @throws VerlError VERL_AGENT_TRAJECTORY when one contradicts itself.
+ */
 export function assembleTrajectories(
   trajectories: readonly Trajectory[],
   { promptLength, responseLength, padTokenId }: AssembleOptions,
+  firstRow = 0,
 ): AssembledTrajectories {
   const rows = trajectories.length;
   const width = promptLength + responseLength;
@@ -44,7 +48,7 @@ export function assembleTrajectories(
   trajectories.forEach((trajectory, row) => {
     const { promptIds, segments } = trajectory;
     if (promptIds.length === 0 || promptIds.length > promptLength) {
-      throw invalid(row, `its prompt has ${promptIds.length} tokens; 1 to ${promptLength} are allowed`);
+      throw invalid(firstRow + row, `its prompt has ${promptIds.length} tokens; 1 to ${promptLength} are allowed`);
     }
     prompts.set(promptIds, (row + 1) * promptLength - promptIds.length);
 
@@ -52,9 +56,9 @@ export function assembleTrajectories(
     let length = 0;
     let lastTrainable = -1;
     for (const { ids, logprobs, trainable } of segments) {
-      if (trainable && logprobs === undefined) throw invalid(row, "a trainable segment has no log-probs");
+      if (trainable && logprobs === undefined) throw invalid(firstRow + row, "a trainable segment has no log-probs");
       if (logprobs !== undefined && logprobs.length !== ids.length) {
-        throw invalid(row, `a segment has ${ids.length} tokens but ${logprobs.length} log-probs`);
+        throw invalid(firstRow + row, `a segment has ${ids.length} tokens but ${logprobs.length} log-probs`);
       }
       const taken = Math.min(ids.length, responseLength - length);
       const whole = taken === ids.length;

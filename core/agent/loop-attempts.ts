@@ -30,14 +30,24 @@ export class Attempts {
     private readonly tracer?: StepTracer,
   ) {}
 
-  async all(task: (index: number) => Task, count: number): Promise<(TimedTrajectory | undefined)[]> {
+  /** @param ended is told of each answer as it comes. */
+  async all(
+    task: (index: number) => Task,
+    count: number,
+    ended?: (index: number, trajectory: Trajectory) => void,
+  ): Promise<(TimedTrajectory | undefined)[]> {
     const { signal } = this.run;
     const abortAll = (): void => this.live.forEach((_, controller) => controller.abort(signal.reason));
     signal.addEventListener("abort", abortAll, { once: true });
     try {
       const tasks = Array.from({ length: count }, (_, index) => index);
       const limit = this.options.maxConcurrent ?? 10_000;
-      return await mapConcurrent(tasks, limit, (index) => this.answer(task(index)), signal);
+      const answer = async (index: number): Promise<TimedTrajectory | undefined> => {
+        const outcome = await this.answer(task(index));
+        if (outcome !== undefined) ended?.(index, outcome.trajectory);
+        return outcome;
+      };
+      return await mapConcurrent(tasks, limit, answer, signal);
     } finally {
       signal.removeEventListener("abort", abortAll);
     }

@@ -10,6 +10,7 @@ import { Attempts } from "./loop-attempts.ts";
 import { allFailed, byCause, dropMetrics, reportFailures } from "./loop-failures.ts";
 import { loopMetrics } from "./loop-metrics.ts";
 import type { RolloutTracer } from "./tracing/rollout-tracer.ts";
+import type { Trajectory } from "./trajectory.ts";
 
 export interface LoopRunnerOptions extends AssembleOptions {
   rollout: RolloutEngine;
@@ -41,6 +42,11 @@ export interface LoopRunOptions {
   signal: AbortSignal;
   /** The step's number, for traces. */
   step?: number;
+  /**
+   * Told of each answer as its trajectory ends, while others still run: a batch of one row, as the whole batch will have it, but for
+   * columns that only other answers have. An answer that it was told of is left out of the whole batch when its group is dropped.
+   */
+  onTrajectory?: (row: DataProto) => void;
 }
 
 export interface LoopRunResult {
@@ -81,6 +87,8 @@ export class LoopRunner {
     const outcomes = await attempts.all(
       (index) => ({ sample: samples[index]!, agent: agents[index]!, loop: loops[index]!, seed: seeds[index]! }),
       samples.length,
+      run.onTrajectory &&
+        ((index, trajectory) => run.onTrajectory!(this.answers(batch.index([index]), [trajectory], index).batch)),
     );
     const { failedGroups, retries } = attempts;
     const keptRows = Int32Array.from(samples.keys()).filter((row) => !failedGroups.has(samples[row]!.uid));
@@ -88,27 +96,33 @@ export class LoopRunner {
     if (samples.length > 0 && keptRows.length === 0) throw allFailed(failures);
     reportFailures(failures, this.options.log);
     const kept = Array.from(keptRows, (row) => outcomes[row]!);
-    const assembled = assembleTrajectories(
+    const { batch: answers, cut } = this.answers(
+      keptRows.length === batch.length ? batch : batch.index(keptRows),
       kept.map(({ trajectory }) => trajectory),
-      this.options,
     );
-    const rows = keptRows.length === batch.length ? batch : batch.index(keptRows);
     return {
-      batch: new DataProto({
-        batch: assembled.batch,
-        nonTensorBatch: [...rows.nonTensorBatch, ...Object.entries(assembled.columns)],
-        metaInfo: batch.metaInfo,
-      }),
+      batch: answers,
       keptRows,
       metrics: {
         "agent_loop/retries": retries,
         "agent_loop/dropped_groups": failedGroups.size,
         "agent_loop/dropped_rows": samples.length - keptRows.length,
-        "agent_loop/cut_responses": assembled.cut,
+        "agent_loop/cut_responses": cut,
         ...dropMetrics(failedGroups.values()),
         ...loopMetrics(kept),
       },
     };
+  }
+
+  /** The rows with their answers, and how many of these were cut. */
+  private answers(
+    rows: DataProto,
+    trajectories: readonly Trajectory[],
+    firstRow = 0,
+  ): { batch: DataProto; cut: number } {
+    const { batch, columns, cut } = assembleTrajectories(trajectories, this.options, firstRow);
+    const nonTensorBatch = [...rows.nonTensorBatch, ...Object.entries(columns)];
+    return { batch: new DataProto({ batch, nonTensorBatch, metaInfo: rows.metaInfo }), cut };
   }
 
   private loopOf(key: string): AgentLoop {

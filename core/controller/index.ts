@@ -13,6 +13,7 @@ export {
 export { HEALTH_LIMITS, type HealthEvent, type HealthLimits } from "./health.ts";
 export { InlineTransport } from "./inline-transport.ts";
 export type { NodeResources, Resources } from "./node-resources.ts";
+export { Listener } from "./listener.ts";
 export { ndCompute, ndComputeDataProto } from "./nd-compute.ts";
 export { ExchangeHub, MeetingPeers, type Peers } from "./peers.ts";
 export type { ChannelMessage, RankChannel } from "./rank-channel.ts";

@@ -2,34 +2,39 @@ import { DataProto } from "../batch/data-proto.ts";
 import { isNdArray, NdArray, type DType } from "../batch/nd-array.ts";
 import { fromTagged, toTagged } from "../batch/tagged-json.ts";
 import { isVerlError, VerlError } from "../errors/index.ts";
+import { Listener } from "./listener.ts";
 import type { Packed } from "./rank-protocol.ts";
 
-/** What follows the abort signals that cross: gives a signal a number, and a number its signal. */
-export interface SignalBridge {
-  numberOf(signal: AbortSignal): number;
+/** What stays in touch with the other side: arguments of a call may hold them. */
+export type Live = AbortSignal | Listener;
+
+/** Gives the signals and listeners that cross a number, and a number what stands for them on the other side. */
+export interface LiveBridge {
+  numberOf(live: Live): number;
   signalOf(number: number): AbortSignal;
+  listenerOf(number: number): Listener;
 }
 
 const refuse = (): never => {
   throw new VerlError(
     "VERL_WORKER_PAYLOAD",
-    "An abort signal cannot cross here: only arguments of a call may hold one.",
+    "An abort signal or a listener cannot cross here: only arguments of a call may hold one.",
   );
 };
 
-/** For what carries no signals: results and constructor arguments. */
-export const noSignals: SignalBridge = { numberOf: refuse, signalOf: refuse };
+/** For what carries none: results, constructor arguments, and what a listener is told. */
+export const nothingLive: LiveBridge = { numberOf: refuse, signalOf: refuse, listenerOf: refuse };
 
 const ARRAYS = { Float32Array, Float64Array, Int32Array, BigInt64Array, Uint8Array };
 type ArrayName = keyof typeof ARRAYS;
 
 /**
  * Turns arguments or a result to JSON data and bytes: batches to Arrow streams, `NdArray`s and typed arrays to their bytes, `Map`s to
- * lists of pairs, abort signals to numbers, the rest to tagged JSON. Every blob is fresh memory that the caller may give away.
+ * lists of pairs, abort signals and listeners to numbers, the rest to tagged JSON. Every blob is fresh memory that the caller may give away.
  * @param where for messages: `an argument of actor.updateActor`.
  * @throws VERL_WORKER_PAYLOAD for functions, and instances of other classes.
  */
-export function pack(value: unknown, where: string, signals: SignalBridge): { packed: Packed; blobs: Uint8Array[] } {
+export function pack(value: unknown, where: string, live: LiveBridge): { packed: Packed; blobs: Uint8Array[] } {
   const blobs: Uint8Array[] = [];
   const blob = (bytes: Uint8Array): number => blobs.push(bytes) - 1;
   const own = (item: unknown, tag: (inner: unknown) => unknown): { $: string; value: unknown } | undefined => {
@@ -41,7 +46,8 @@ export function pack(value: unknown, where: string, signals: SignalBridge): { pa
       return name && { $: `bytes:${name}`, value: blob(bytesOf(item)) };
     }
     if (item instanceof Map) return { $: "Map", value: Array.from(item, ([key, held]) => [tag(key), tag(held)]) };
-    if (item instanceof AbortSignal) return { $: "AbortSignal", value: signals.numberOf(item) };
+    if (item instanceof AbortSignal) return { $: "AbortSignal", value: live.numberOf(item) };
+    if (item instanceof Listener) return { $: "Listener", value: live.numberOf(item) };
     return undefined;
   };
   try {
@@ -49,14 +55,14 @@ export function pack(value: unknown, where: string, signals: SignalBridge): { pa
   } catch (error) {
     if (!isVerlError(error)) throw error;
     throw new VerlError("VERL_WORKER_PAYLOAD", error.message, {
-      hint: "What crosses to another thread or process is a DataProto, NdArray, typed array, Map, AbortSignal, or plain JSON data of these.",
+      hint: "What crosses to another thread or process is a DataProto, NdArray, typed array, Map, AbortSignal, Listener, or plain JSON data of these.",
       cause: error,
     });
   }
 }
 
 /** The inverse of `pack`. Arrays and batches are views of the blobs, which nobody else must hold. @throws VERL_CONTROLLER_PROTOCOL */
-export function unpack(packed: Packed, blobs: readonly Uint8Array[], signals: SignalBridge): unknown {
+export function unpack(packed: Packed, blobs: readonly Uint8Array[], live: LiveBridge): unknown {
   const blob = (index: unknown): Uint8Array => {
     const bytes = typeof index === "number" ? blobs[index] : undefined;
     if (!bytes) throw new TypeError(`There is no blob ${String(index)} among ${blobs.length}.`);
@@ -72,7 +78,8 @@ export function unpack(packed: Packed, blobs: readonly Uint8Array[], signals: Si
     }
     if (type.startsWith("bytes:")) return arrayOf(type.slice("bytes:".length), blob(value));
     if (type === "Map") return new Map(untag(value) as [unknown, unknown][]);
-    if (type === "AbortSignal") return signals.signalOf(value as number);
+    if (type === "AbortSignal") return live.signalOf(value as number);
+    if (type === "Listener") return live.listenerOf(value as number);
     return undefined;
   };
   try {

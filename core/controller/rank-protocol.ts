@@ -30,6 +30,8 @@ export type FromRank =
   | { type: "failed"; error: PackedError }
   | { type: "result"; id: number; value: Packed }
   | { type: "error"; id: number; error: PackedError }
+  /** What the worker tells a listener among the arguments of a call that is under way. */
+  | { type: "tell"; id: number; listener: number; value: Packed }
   | { type: "log"; level: "debug" | "info" | "warn"; message: string; fields?: object }
   | { type: "metric"; name: string; value: number }
   | { type: "exchange"; turn: Turn; value: Packed }

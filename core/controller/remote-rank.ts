@@ -1,10 +1,10 @@
 import { VerlError } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
-import { CallSignals } from "./call-signals.ts";
+import { CallLive } from "./call-live.ts";
 import { sourceOf } from "./class-with-init-args.ts";
 import type { HealthEvent } from "./health.ts";
 import { unpackError } from "./packed-error.ts";
-import { noSignals, pack, unpack } from "./payload.ts";
+import { nothingLive, pack, unpack } from "./payload.ts";
 import type { ExchangeHub } from "./peers.ts";
 import type { ChannelMessage, RankChannel } from "./rank-channel.ts";
 import { PROTOCOL, type FromRank, type RankSpec, type ToRank } from "./rank-protocol.ts";
@@ -47,7 +47,7 @@ interface Pending {
   method: string;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
-  signals: CallSignals;
+  live: CallLive;
 }
 
 class RemoteRank implements RankHandle {
@@ -58,7 +58,7 @@ class RemoteRank implements RankHandle {
   private readonly ready: Promise<void>;
   private settleReady!: { resolve: () => void; reject: (error: unknown) => void };
   private nextCall = 0;
-  private nextSignal = 0;
+  private nextLive = 0;
   private heardAt = Date.now();
   private silent = false;
   private started = false;
@@ -104,7 +104,7 @@ class RemoteRank implements RankHandle {
     const { packed, blobs } = pack(
       worker.parts.map(({ args }) => args),
       `a constructor argument of ${name}`,
-      noSignals,
+      nothingLive,
     );
     this.send({ type: "start", protocol: PROTOCOL, spec, args: packed }, blobs);
     const abort = (): void => this.settleReady.reject(signal.reason);
@@ -118,16 +118,16 @@ class RemoteRank implements RankHandle {
 
   call(method: string, args: readonly unknown[]): Promise<unknown> {
     if (this.death !== undefined) return Promise.reject(this.died(method));
-    const signals = new CallSignals(
-      () => this.nextSignal++,
+    const live = new CallLive(
+      () => this.nextLive++,
       (signal, reason) => this.send({ type: "abort", signal, reason }),
     );
     return new Promise((resolve, reject) => {
-      const { packed, blobs } = pack(args, `an argument of ${this.request.name}.${method}`, signals);
+      const { packed, blobs } = pack(args, `an argument of ${this.request.name}.${method}`, live);
       const id = this.nextCall++;
-      this.calls.set(id, { method, resolve, reject, signals });
+      this.calls.set(id, { method, resolve, reject, live });
       this.send({ type: "call", id, method, args: packed }, blobs);
-      signals.follow();
+      live.follow();
     });
   }
 
@@ -186,20 +186,22 @@ class RemoteRank implements RankHandle {
       case "failed":
         return this.settleReady.reject(unpackError(message.error));
       case "result":
-        return this.settle(message.id, (call) => call.resolve(unpack(message.value, blobs, noSignals)));
+        return this.settle(message.id, (call) => call.resolve(unpack(message.value, blobs, nothingLive)));
       case "error":
         return this.settle(message.id, (call) => {
           const error = unpackError(message.error);
           // The caller compares an abort with the reason of its own signal.
-          call.reject(isAbort(error) ? (call.signals.abortReason() ?? error) : error);
+          call.reject(isAbort(error) ? (call.live.abortReason() ?? error) : error);
         });
+      case "tell":
+        return this.tellListener(message, blobs);
       case "log":
         return this.request.log[message.level](message.message, message.fields);
       case "metric":
         return this.request.metrics.add(message.name, message.value);
       case "exchange":
-        return this.options.hub?.bring(this.rank, message.turn, unpack(message.value, blobs, noSignals), (all) => {
-          const { packed, blobs: bytes } = pack(all, `an exchange of ${this.request.name}`, noSignals);
+        return this.options.hub?.bring(this.rank, message.turn, unpack(message.value, blobs, nothingLive), (all) => {
+          const { packed, blobs: bytes } = pack(all, `an exchange of ${this.request.name}`, nothingLive);
           this.send({ type: "exchange", turn: message.turn, values: packed }, bytes);
         });
       case "pong":
@@ -210,11 +212,24 @@ class RemoteRank implements RankHandle {
     }
   }
 
+  /** A listener that fails ends the call; the rank is not to blame. */
+  private tellListener(
+    { id, listener, value }: Extract<FromRank, { type: "tell" }>,
+    blobs: readonly Uint8Array[],
+  ): void {
+    const told = unpack(value, blobs, nothingLive);
+    try {
+      this.calls.get(id)?.live.tell(listener, told);
+    } catch (error) {
+      this.settle(id, (call) => call.reject(error));
+    }
+  }
+
   private settle(id: number, how: (call: Pending) => void): void {
     const call = this.calls.get(id);
     if (!call) return;
     this.calls.delete(id);
-    call.signals.release();
+    call.live.release();
     try {
       how(call);
     } catch (error) {

@@ -2,8 +2,9 @@ import { VerlError } from "../errors/index.ts";
 import { importSource, loadPlugin, type Logger } from "../registry/index.ts";
 import type { WorkerPart } from "./class-with-init-args.ts";
 import { constructParts, methodsOf } from "./colocated.ts";
+import { Listener } from "./listener.ts";
 import { packError, unpackError } from "./packed-error.ts";
-import { noSignals, pack, unpack, type SignalBridge } from "./payload.ts";
+import { nothingLive, pack, unpack, type LiveBridge } from "./payload.ts";
 import { MeetingPeers, type Turn } from "./peers.ts";
 import type { ChannelMessage, RankChannel } from "./rank-channel.ts";
 import { PROTOCOL, type FromRank, type PackedError, type RankSpec, type ToRank } from "./rank-protocol.ts";
@@ -62,7 +63,7 @@ class RankServer {
       case "abort":
         return this.abort(message.signal, message.reason);
       case "exchange":
-        return this.met(message.turn, unpack(message.values, blobs, noSignals) as unknown[]);
+        return this.met(message.turn, unpack(message.values, blobs, nothingLive) as unknown[]);
       case "interrupt":
         this.exchanges.clear();
         return this.peers?.interrupt(message.reason);
@@ -88,7 +89,7 @@ class RankServer {
         );
       }
       for (const plugin of spec.plugins) await loadPlugin(plugin);
-      const values = unpack(args, blobs, noSignals) as unknown[][];
+      const values = unpack(args, blobs, nothingLive) as unknown[][];
       const parts = await Promise.all(
         spec.parts.map(async (part, index): Promise<WorkerPart> => {
           return { role: part.role, workerClass: await importWorker(part), args: values[index]! };
@@ -122,14 +123,19 @@ class RankServer {
     blobs: readonly Uint8Array[],
   ): Promise<void> {
     const numbers: number[] = [];
-    const bridge: SignalBridge = {
-      numberOf: (signal) => noSignals.numberOf(signal),
+    const bridge: LiveBridge = {
+      numberOf: (live) => nothingLive.numberOf(live),
       signalOf: (number) => {
         numbers.push(number);
         const controller = new AbortController();
         this.signals.set(number, controller);
         return controller.signal;
       },
+      listenerOf: (listener) =>
+        new Listener((value) => {
+          const { packed, blobs: bytes } = pack(value, `what ${this.name}.${method} tells`, nothingLive);
+          this.send({ type: "tell", id, listener, value: packed }, bytes);
+        }),
     };
     try {
       if (!this.worker || !this.methods.has(method)) {
@@ -138,7 +144,7 @@ class RankServer {
       this.peers?.resume();
       const values = unpack(args, blobs, bridge) as unknown[];
       const result = await callRegistered(this.worker, method, values);
-      const { packed, blobs: bytes } = pack(result, `the result of ${this.name}.${method}`, noSignals);
+      const { packed, blobs: bytes } = pack(result, `the result of ${this.name}.${method}`, nothingLive);
       this.send({ type: "result", id, value: packed }, bytes);
     } catch (error) {
       this.send({ type: "error", id, error: packError(error) });
@@ -153,7 +159,7 @@ class RankServer {
 
   private peersThroughController({ rank, worldSize, name }: RankSpec): MeetingPeers {
     return new MeetingPeers(rank, worldSize, (turn, value) => {
-      const { packed, blobs } = pack(value, `an exchange of ${name}`, noSignals);
+      const { packed, blobs } = pack(value, `an exchange of ${name}`, nothingLive);
       this.send({ type: "exchange", turn, value: packed }, blobs);
       return new Promise((resolve) => this.exchanges.set(turnKey(turn), resolve));
     });

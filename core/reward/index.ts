@@ -1,3 +1,4 @@
+export { AnswerRewardManager, type AnswerRow, type ScoredAnswer } from "./answer-reward-manager.ts";
 export { readAnswers, type Answer } from "./answers.ts";
 export { DeadlineError, withDeadline, withGrace } from "./deadline.ts";
 export { needsGroundTruth } from "./ground-truth.ts";
@@ -8,11 +9,13 @@ export {
   RewardManager,
   type RewardManagerEntry,
   type RewardScore,
+  type RewardSession,
   type SampleReward,
   type ScoreFunction,
   type ScoreInput,
   type ScoreResult,
 } from "./reward-manager.ts";
+export { RewardStream } from "./reward-stream.ts";
 export { toSampleReward, unscored, unscoredClass, type UnscoredClass } from "./sample-reward.ts";
 export { reportTimes, reportUnscored, type CallTime } from "./score-report.ts";
 export { requireScored, responseLengths, REWARD_SCORE, scoreBatch, unscoredMetrics } from "./score-batch.ts";

@@ -26,8 +26,27 @@ export abstract class RewardManager {
 
   abstract score(batch: DataProto, options: { validate: boolean; signal?: AbortSignal }): Promise<SampleReward[]>;
 
+  /**
+   * Where a manager needs no more than an answer to score it: begins a batch whose rows come one by one, as their trajectories end, while
+   * others are still being sampled. The trainer calls it in place of `score`; the rewards are the same. `AnswerRewardManager` has it.
+   * @param options.signal ends it: nothing more is scored.
+   */
+  open?(options: { validate: boolean; signal: AbortSignal }): RewardSession;
+
   /** Called once at the run's end, where a manager has it: frees what it holds. */
   dispose?(): Promise<void>;
+}
+
+/** Scores the rows of one batch as they come. */
+export interface RewardSession {
+  /** Begins to score a row, a batch of one as the whole batch will have it. What scoring it fails by, `end` tells. */
+  add(row: DataProto): void;
+  /**
+   * Waits for the rewards.
+   * @param order the rows of the batch, each by how many were added before it; others were given up, and count nowhere.
+   * @returns one reward a row, in that order. @throws the reason of the session's signal
+   */
+  end(order: readonly number[]): Promise<SampleReward[]>;
 }
 
 /** What a score function (`custom_reward_function`, or a `reward_score` entry) receives; named arguments only. */

@@ -16,20 +16,32 @@ export async function scoreBatch(
   batch: DataProto,
   options: { validate: boolean; signal?: AbortSignal },
 ): Promise<SampleReward[]> {
+  const rewards = knownRewards(batch);
+  const open = rewards.flatMap((reward, row) => (reward === undefined ? [row] : []));
+  if (open.length === 0) return rewards as SampleReward[];
+  return withScored(rewards, await manager.score(open.length === batch.length ? batch : batch.index(open), options));
+}
+
+/** Rewards that no manager is asked for: of rows that their loop scored, and of those without a response; undefined for the others. */
+export function knownRewards(batch: DataProto): (SampleReward | undefined)[] {
   const own = batch.nonTensorBatch.get(REWARD_SCORE);
-  const lengths = responseLengths(batch);
-  const rewards = Array.from(lengths, (length, row): SampleReward | undefined => {
+  return Array.from(responseLengths(batch), (length, row) => {
     if (length === 0) return unscored("empty_response", "there is no response token to carry a score");
     const score = own?.[row];
     return score === null || score === undefined ? undefined : toSampleReward(score);
   });
-  const open = rewards.flatMap((reward, row) => (reward === undefined ? [row] : []));
-  if (open.length === 0) return rewards as SampleReward[];
-  const scored: unknown = await manager.score(open.length === batch.length ? batch : batch.index(open), options);
-  if (!Array.isArray(scored)) throw badResult(`${describeValue(scored)} for ${open.length} rows`);
-  if (scored.length !== open.length) throw badResult(`${scored.length} results for ${open.length} rows`);
-  open.forEach((row, index) => (rewards[row] = finite(checked(scored[index], row))));
-  return rewards as SampleReward[];
+}
+
+/**
+ * The rewards with what a manager returned for those that are undefined, in order.
+ * @throws VerlError VERL_REWARD_RESULT
+ */
+export function withScored(rewards: readonly (SampleReward | undefined)[], scored: unknown): SampleReward[] {
+  const open = rewards.filter((reward) => reward === undefined).length;
+  if (!Array.isArray(scored)) throw badResult(`${describeValue(scored)} for ${open} rows`);
+  if (scored.length !== open) throw badResult(`${scored.length} results for ${open} rows`);
+  let at = 0;
+  return rewards.map((reward, row) => reward ?? finite(checked(scored[at++], row)));
 }
 
 /** Managers come from plugins, which may be written in JavaScript. */

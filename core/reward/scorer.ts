@@ -2,12 +2,13 @@ import { mapConcurrent } from "./map-concurrent.ts";
 import { ScorePool, type PoolOptions } from "./pool/score-pool.ts";
 import { callScore, type ScoreCall, type Scored } from "./score-call.ts";
 import type { ScoreFunctions } from "./score-functions.ts";
+import { Limiter } from "./service/limiter.ts";
 
 /** Calls score functions, in this thread or in a pool that can end them; the results are the same. */
 export interface Scorer {
   /** Readies the pool, so that what a function's file has wrong is known before the first step. */
   start(): Promise<void>;
-  /** Results in the calls' order. */
+  /** Results in the calls' order. Calls of several runs share the limit. */
   run(calls: readonly ScoreCall[], signal?: AbortSignal): Promise<Scored[]>;
   /** Ends the pool. */
   dispose(): Promise<void>;
@@ -26,10 +27,12 @@ export interface ScorerOptions {
 export function createScorer(functions: readonly ScoreFunctions[], options: ScorerOptions): Scorer {
   const { timeoutS, maxConcurrent } = options;
   if (options.pool !== undefined) return new PooledScorer(new ScorePool(functions, options.pool), timeoutS);
+  const places = new Limiter(maxConcurrent);
+  const score = (call: ScoreCall, signal?: AbortSignal) =>
+    places.run(() => callScore(functions[call.of]!, call, timeoutS, signal), signal);
   return {
     start: () => Promise.resolve(),
-    run: (calls, signal) =>
-      mapConcurrent(calls, maxConcurrent, (call) => callScore(functions[call.of]!, call, timeoutS, signal), signal),
+    run: (calls, signal) => Promise.all(calls.map((call) => score(call, signal))),
     dispose: () => Promise.resolve(),
   };
 }

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { DataProto, NdArray } from "../batch/index.ts";
 import { registries } from "../registry/index.ts";
 import {
+  RewardStream,
   SCORE_FUNCTIONS,
   scoreBatch,
   type RewardManager,
@@ -151,6 +152,29 @@ const inOrder: Property<ManagerSubject> = forInputs(
   FEW,
 );
 
+const oneByOne: Property<ManagerSubject> = forInputs(
+  "answers that come one by one have the rewards of the batch",
+  () => batches,
+  async ({ manager }, input) => {
+    const { signal } = new AbortController();
+    const opened = manager(functionsOf());
+    await opened.load?.();
+    if (opened.open === undefined) return undefined;
+    const batch = batchOf(input);
+    const stream = new RewardStream(opened.open({ validate: false, signal }));
+    // The last comes first, and the first is given up.
+    const rows = [...input.answers.keys()];
+    const order = rows.toReversed();
+    for (const row of order) stream.add(batch.index([row]));
+    const kept = rows.length === 1 ? rows : rows.slice(1);
+    const got = await stream.end(kept.map((row) => order.indexOf(row)));
+    const whole = await score({ manager } as ManagerSubject, input);
+    const want = kept.map((row) => whole[row]);
+    return isDeepStrictEqual(got, want) ? undefined : `they have ${shown(got)}, and in one batch ${shown(want)}`;
+  },
+  FEW,
+);
+
 const sameScores: Property<ManagerSubject> = forInputs(
   "the same batch has the same scores",
   () => batches,
@@ -223,7 +247,7 @@ export const rewardManagerSuite = (key: string, options: TestedWith): Suite<Mana
   kind: "reward_manager",
   key,
   subject: () => rewardManager(key, options),
-  properties: [oneAResult, inOrder, sameScores, notWritten, neverASilentZero, stops],
+  properties: [oneAResult, inOrder, oneByOne, sameScores, notWritten, neverASilentZero, stops],
   golden: checkScores,
 });
 

@@ -29,7 +29,7 @@ export async function sampleGroups(run: PpoRun, step: number, metrics: StepMetri
   let counts = countGroups([]);
   for (let round = 1; ; round++) {
     const drawn = await phase("gen", () => drawAnswers(run, step, metrics, round));
-    const { batch, columns } = await phase("reward", () => score(run, drawn.batch, undefined, metrics));
+    const { batch, columns } = await phase("reward", () => score(run, drawn.batch, drawn.scoring, undefined, metrics));
     const judged = judgeGroups(batch.column("uid"), await groupMetric(run, batch, columns));
     const kept = judged.filter(({ verdict }) => verdict === "kept").slice(0, wanted - counts.kept);
     counts = countGroups(judged, counts);
@@ -56,7 +56,7 @@ function takeGroups(all: Required<Sampled>, uids: ReadonlySet<unknown>): Require
   const rowsOf = (part: DataProto): number[] => part.column("uid").flatMap((uid, row) => (uids.has(uid) ? [row] : []));
   const rows = rowsOf(all.batch);
   return {
-    epoch: all.epoch,
+    ...all,
     prompts: all.prompts.index(rowsOf(all.prompts)),
     batch: all.batch.index(rows),
     parts: pickParts(all.parts, rows),
@@ -68,7 +68,7 @@ function join(rounds: readonly Required<Sampled>[]): Sampled {
   const column = (name: string) =>
     rounds.flatMap(({ parts, batch }) => parts[name] ?? new Array<unknown>(batch.length).fill(null));
   return {
-    epoch: rounds.at(-1)!.epoch,
+    ...rounds.at(-1)!,
     prompts: joinAnswers(rounds.map(({ prompts }) => prompts)),
     batch: joinAnswers(rounds.map(({ batch }) => batch)),
     parts: Object.fromEntries([...names].map((name) => [name, column(name)])),

@@ -18,6 +18,7 @@ import { logProbGap } from "./ppo-log-prob-gap.ts";
 import { layOutRewards, partMetrics, type RewardColumns } from "./ppo-rewards.ts";
 import type { PpoRun } from "./ppo-run.ts";
 import { correctBatch } from "./rollout-correction.ts";
+import { Scoring } from "./scoring.ts";
 import { actorShuffle, criticShuffle } from "./shuffles.ts";
 import { ROWS } from "./workers/actor-rollout-ref-worker.ts";
 
@@ -44,6 +45,8 @@ export interface Sampled {
   prompts: DataProto;
   /** `rollout.n` rows a prompt. */
   batch: DataProto;
+  /** Of these answers. */
+  scoring: Scoring;
   /** Parts of the reward beside the score, where the answers have their scores already. */
   parts?: RewardColumns["parts"];
 }
@@ -56,9 +59,11 @@ export async function drawAnswers(run: PpoRun, step: number, metrics: StepMetric
   const { indices, epoch } = run.loader.next();
   const prompts = collate(run, run.train, indices, round === 1 ? `${step}` : `${step}.${round}`);
   const repeated = prompts.repeat(run.config.actor_rollout_ref.rollout.n);
-  const options = { step, round, validate: false, signal: run.ended.signal };
-  const answers = takeMetrics(await run.policy.generateSequences(repeated, options), metrics);
-  return { epoch, prompts, batch: wholeGroups(answers, run.config.actor_rollout_ref.rollout.n) };
+  const scoring = new Scoring(run, false);
+  const options = { step, round, signal: run.ended.signal };
+  const whole = (answers: DataProto) => wholeGroups(answers, run.config.actor_rollout_ref.rollout.n);
+  const batch = takeMetrics(await scoring.generate(repeated, options, whole), metrics);
+  return { epoch, prompts, batch, scoring };
 }
 
 /** Without the groups of which a rank that had only a part of them dropped its part. */
@@ -129,20 +134,19 @@ export interface Scored {
 }
 
 /**
+ * @param scoring of the rows of `batch`, in their order.
  * @param validation ends the scoring of validation answers; undefined for training answers, which a stop leaves some grace.
  * @throws VERL_REWARD_UNSCORED when too many answers have no score.
  */
 export async function score(
   run: PpoRun,
   batch: DataProto,
+  scoring: Scoring,
   validation: AbortSignal | undefined,
   metrics: StepMetrics,
 ): Promise<Scored> {
-  const validate = validation !== undefined;
-  const compute = (signal: AbortSignal) => run.reward.computeRewards(batch, { validate, signal });
-  const train = (signal: AbortSignal) => compute(AbortSignal.any([signal, run.ended.signal]));
-  const results = await (validation ? compute(validation) : withGrace(run.stop, STOP_GRACE_S, train));
-  const rewards = results.flat().slice(0, batch.length);
+  const train = (signal: AbortSignal) => scoring.rewards(batch, AbortSignal.any([signal, run.ended.signal]));
+  const rewards = await (validation ? scoring.rewards(batch, validation) : withGrace(run.stop, STOP_GRACE_S, train));
   requireScored(rewards, run.config.reward_model.max_unscored_fraction);
   const columns = layOutRewards(rewards, batch);
   metrics.addAll({ ...unscoredMetrics(rewards), ...partMetrics(columns.parts) });

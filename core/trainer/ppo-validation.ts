@@ -6,6 +6,7 @@ import { pickValidation } from "./rollout-log/rollout-rows.ts";
 import { collate, score, takeMetrics, type Scored } from "./ppo-phases.ts";
 import type { RewardColumns } from "./ppo-rewards.ts";
 import type { PpoRun } from "./ppo-run.ts";
+import { Scoring } from "./scoring.ts";
 
 /**
  * Answers the validation prompts, `data.val_batch_size` at a time, each `val_kwargs.n` times, and scores the answers.
@@ -17,17 +18,18 @@ export async function answerValidation(
   metrics: StepMetrics,
   signal: AbortSignal,
 ): Promise<Scored> {
-  const { validation, config, policy } = run;
+  const { validation, config } = run;
   const rows = Int32Array.from({ length: validation!.length }, (_, row) => row);
   const order = config.data.validation_shuffle ? run.rng.stream(`data/validation/${step}`).shuffle(rows) : rows;
   const all = collate(run, validation!, order, "validation");
+  const scoring = new Scoring(run, true);
   const answers: DataProto[] = [];
   for (const prompts of all.split(config.data.val_batch_size ?? all.length)) {
     const repeated = prompts.repeat(config.actor_rollout_ref.rollout.val_kwargs.n);
-    const part = await policy.generateSequences(repeated, { step, validate: true, signal });
+    const part = await scoring.generate(repeated, { step, signal });
     answers.push(takeMetrics(part, metrics));
   }
-  return score(run, joinAnswers(answers), signal, metrics);
+  return score(run, joinAnswers(answers), scoring, signal, metrics);
 }
 
 /** Parts may differ in the columns that their agent loops filled; what a part lacks is null. */

@@ -3,6 +3,7 @@ import { NdArray } from "../batch/nd-array.ts";
 import { StepMetrics } from "./metrics/step-metrics.ts";
 import { score, takeMetrics } from "./ppo-phases.ts";
 import type { PpoRun } from "./ppo-run.ts";
+import { Scoring } from "./scoring.ts";
 
 /**
  * Adds `reward_baselines`, one number a row: the score of the greedy answer to the same prompt, by the same reward manager; NaN where
@@ -19,9 +20,10 @@ export async function addGreedyBaselines(
   const aside = new StepMetrics();
   run.metrics.step = aside;
   try {
-    const options = { step, validate: false, greedy: true, signal: run.ended.signal };
-    const answers = takeMetrics(await run.policy.generateSequences(prompts, options), aside);
-    const { batch: scored } = await score(run, answers, undefined, aside);
+    const scoring = new Scoring(run, false);
+    const options = { step, greedy: true, signal: run.ended.signal };
+    const answers = takeMetrics(await scoring.generate(prompts, options), aside);
+    const { batch: scored } = await score(run, answers, scoring, undefined, aside);
     const baselines = scoresByPrompt(scored);
     for (const value of baselines.values()) aside.add("score/mean", value);
     const rows = Float32Array.from(batch.column("uid"), (uid) => baselines.get(uid) ?? NaN);

@@ -7,6 +7,7 @@ import {
   readAnswers,
   reportTimes,
   reportUnscored,
+  RewardManager,
   SCORE_FUNCTIONS,
   TOKENIZER,
   VerlError,
@@ -15,24 +16,36 @@ import {
   type MetricsSink,
   type SampleReward,
   type ScoreFunctions,
+  type Scorer,
   type Tokenizer,
 } from "verl";
-import { FunctionRewardManager, type FunctionConfig } from "./function-manager.ts";
 import type { PoolSettings } from "./pool-options.ts";
+import { scorerOf, type FunctionConfig } from "./scorer-of.ts";
 
 /** Scores the whole batch by one call of the function of `custom_reward_function.path`, which gets lists and returns a list. */
-export class BatchRewardManager extends FunctionRewardManager {
+export class BatchRewardManager extends RewardManager {
+  private readonly scorer: Scorer;
+
   constructor(
-    @inject(TOKENIZER) tokenizer: Tokenizer,
-    @inject(SCORE_FUNCTIONS) functions: ScoreFunctions,
+    @inject(TOKENIZER) private readonly tokenizer: Tokenizer,
+    @inject(SCORE_FUNCTIONS) private readonly functions: ScoreFunctions,
     @inject(OPTIONS) options: PoolSettings,
-    @inject(LOGGER) log: Logger,
+    @inject(LOGGER) private readonly log: Logger,
     @inject(CONFIG) { reward_model }: FunctionConfig,
-    @inject(METRICS) metrics: MetricsSink,
+    @inject(METRICS) private readonly metrics: MetricsSink,
   ) {
+    super();
     if (functions.file === undefined) throw noFile();
     // There is one call at a time.
-    super(tokenizer, functions, options, log, { reward_model: { ...reward_model, num_workers: 1 } }, metrics);
+    this.scorer = scorerOf(functions, options, { reward_model: { ...reward_model, num_workers: 1 } });
+  }
+
+  override load(): Promise<void> {
+    return this.scorer.start();
+  }
+
+  override dispose(): Promise<void> {
+    return this.scorer.dispose();
   }
 
   async score(batch: DataProto, { signal }: { validate: boolean; signal?: AbortSignal }): Promise<SampleReward[]> {

@@ -4,20 +4,21 @@ import {
   LOGGER,
   METRICS,
   OPTIONS,
-  responseLengths,
   SCORE_FUNCTIONS,
   TOKENIZER,
   VerlError,
-  type DataProto,
+  type Answer,
+  type AnswerRow,
   type Logger,
   type MetricsSink,
   type PpoConfig,
   type SampleReward,
+  type ScoredAnswer,
   type ScoreFunctions,
   type Tokenizer,
 } from "verl";
-import type { FunctionOptions } from "./function-manager.ts";
 import { NaiveRewardManager } from "./naive.ts";
+import type { FunctionOptions } from "./scorer-of.ts";
 
 export interface OverlongBuffer {
   enable: boolean;
@@ -60,13 +61,10 @@ export class DapoRewardManager extends NaiveRewardManager {
     if (this.buffer.enable && this.buffer.len > this.limit) throw tooLong(this.buffer.len, this.limit);
   }
 
-  override async score(
-    batch: DataProto,
-    options: { validate: boolean; signal?: AbortSignal },
-  ): Promise<SampleReward[]> {
-    const rewards = await super.score(batch, options);
-    const lengths = responseLengths(batch);
-    return rewards.map((reward, row) => ("unscored" in reward ? reward : this.punish(reward, lengths[row]!)));
+  protected override async scoreAnswer(answer: Answer, row: AnswerRow, signal?: AbortSignal): Promise<ScoredAnswer> {
+    const scored = await super.scoreAnswer(answer, row, signal);
+    const { reward } = scored;
+    return "unscored" in reward ? scored : { ...scored, reward: this.punish(reward, row.length) };
   }
 
   private punish({ score, extra, ...rest }: Extract<SampleReward, { score: number }>, length: number): SampleReward {

@@ -6,13 +6,7 @@ export function requireFunctions(answers: readonly Answer[], ...all: readonly Sc
     for (const functions of all) functions.get(source);
 }
 
-/** Seconds of each answer's call, under the name of its function. */
-export function timesOf(
-  functions: ScoreFunctions,
-  answers: readonly Answer[],
-  calls: readonly { readonly seconds: number }[],
-): CallTime[] {
-  return answers.map(({ uid, data_source }, row) => {
-    return { name: functions.nameOf?.(data_source) ?? data_source, uid, seconds: calls[row]!.seconds };
-  });
+/** Seconds of an answer's call, under the name of its function. */
+export function timeOf(functions: ScoreFunctions, { uid, data_source }: Answer, seconds: number): CallTime {
+  return { name: functions.nameOf?.(data_source) ?? data_source, uid, seconds };
 }

@@ -1,23 +1,21 @@
 import {
+  AnswerRewardManager,
   inject,
   loadTokenizer,
   LOGGER,
   METRICS,
   OPTIONS,
-  readAnswers,
-  reportTimes,
-  reportUnscored,
-  RewardManager,
   TOKENIZER,
   toSampleReward,
   unscored,
   VerlError,
   type Answer,
+  type AnswerRow,
   type ChatMessage,
-  type DataProto,
   type Logger,
   type MetricsSink,
   type SampleReward,
+  type ScoredAnswer,
   type Tokenizer,
 } from "verl";
 import { judgeRequest, readVerdict, type JudgeSettings } from "./judge.ts";
@@ -36,17 +34,17 @@ const PATHS = { vllm_classify: "classify", sglang_embedding: "v1/embeddings", ju
  * Scores answers by a served model: a reward model behind vLLM's `classify` or SGLang's `v1/embeddings`, which sees prompt and answer
  * through its own chat template; or a judge behind any OpenAI-compatible endpoint, which follows a rubric.
  */
-export class ModelRewardManager extends RewardManager {
+export class ModelRewardManager extends AnswerRewardManager {
   private readonly post: Post;
   private loaded: Promise<Tokenizer> | undefined;
 
   constructor(
-    @inject(TOKENIZER) private readonly tokenizer: Tokenizer,
+    @inject(TOKENIZER) tokenizer: Tokenizer,
     @inject(OPTIONS) private readonly options: ModelOptions,
-    @inject(LOGGER) private readonly log: Logger,
-    @inject(METRICS) private readonly metrics: MetricsSink,
+    @inject(LOGGER) log: Logger,
+    @inject(METRICS) metrics: MetricsSink,
   ) {
-    super();
+    super(tokenizer, log, metrics);
     const { url, kind, scale } = options;
     if (!(scale[0] < scale[1])) throw emptyScale(scale);
     if (kind !== "judge" && options.tokenizer === null) throw noTokenizer(kind);
@@ -57,22 +55,11 @@ export class ModelRewardManager extends RewardManager {
     if (this.options.kind !== "judge") await this.ownTokenizer();
   }
 
-  async score(batch: DataProto, { signal }: { validate: boolean; signal?: AbortSignal }): Promise<SampleReward[]> {
-    await this.load();
-    const answers = readAnswers(batch, this.tokenizer);
-    const prompts = batch.column("raw_prompt") as readonly ChatMessage[][];
-    const scored = await Promise.all(
-      answers.map(async (answer, row) => {
-        const start = performance.now();
-        const reward = await this.scoreOne(answer, prompts[row]!, signal);
-        return { reward, seconds: (performance.now() - start) / 1000 };
-      }),
-    );
-    const rewards = scored.map(({ reward }) => reward);
-    reportUnscored(this.log, rewards, answers);
-    const times = scored.map(({ seconds }, row) => ({ name: this.options.kind, uid: answers[row]!.uid, seconds }));
-    reportTimes(this.metrics, this.log, times);
-    return rewards;
+  protected override async scoreAnswer(answer: Answer, row: AnswerRow, signal?: AbortSignal): Promise<ScoredAnswer> {
+    const start = performance.now();
+    const reward = await this.scoreOne(answer, row.column("raw_prompt") as readonly ChatMessage[], signal);
+    const seconds = (performance.now() - start) / 1000;
+    return { reward, times: [{ name: this.options.kind, uid: answer.uid, seconds }] };
   }
 
   private async scoreOne(answer: Answer, prompt: readonly ChatMessage[], signal?: AbortSignal): Promise<SampleReward> {

@@ -1,4 +1,5 @@
 import {
+  AnswerRewardManager,
   CONFIG,
   createScorer,
   inject,
@@ -6,26 +7,24 @@ import {
   LOGGER,
   METRICS,
   OPTIONS,
-  readAnswers,
-  reportTimes,
-  reportUnscored,
-  RewardManager,
   SCORE_FUNCTIONS,
   TOKENIZER,
   unscored,
   unscoredClass,
-  type DataProto,
+  type Answer,
+  type AnswerRow,
   type Logger,
   type MetricsSink,
   type SampleReward,
   type Scored,
+  type ScoredAnswer,
   type ScoreFunctions,
   type Scorer,
   type Tokenizer,
 } from "verl";
-import type { FunctionConfig } from "./function-manager.ts";
 import { requireFunctions } from "./functions-of-answers.ts";
 import { poolOf, type PoolSettings } from "./pool-options.ts";
+import type { FunctionConfig } from "./scorer-of.ts";
 
 /** One of the named functions: where it comes from, as in `custom_reward_function`, and what its score counts. */
 export interface PartOptions {
@@ -49,22 +48,22 @@ interface Part extends PartOptions {
 }
 
 /** The weighted sum of several score functions; each one's score is a part of the reward under its name. */
-export class MultiRewardManager extends RewardManager {
+export class MultiRewardManager extends AnswerRewardManager {
   private loaded: Promise<{ parts: Part[]; scorer: Scorer }> | undefined;
 
   constructor(
-    @inject(TOKENIZER) private readonly tokenizer: Tokenizer,
+    @inject(TOKENIZER) tokenizer: Tokenizer,
     @inject(SCORE_FUNCTIONS) private readonly own: ScoreFunctions,
     @inject(OPTIONS) private readonly options: MultiOptions,
-    @inject(LOGGER) private readonly log: Logger,
+    @inject(LOGGER) log: Logger,
     @inject(CONFIG) private readonly config: FunctionConfig,
-    @inject(METRICS) private readonly metrics: MetricsSink,
+    @inject(METRICS) metrics: MetricsSink,
   ) {
-    super();
+    super(tokenizer, log, metrics);
   }
 
   override async load(): Promise<void> {
-    const { scorer } = await (this.loaded ??= this.open());
+    const { scorer } = await (this.loaded ??= this.openParts());
     await scorer.start();
   }
 
@@ -73,26 +72,23 @@ export class MultiRewardManager extends RewardManager {
     await opened?.scorer.dispose();
   }
 
-  async score(batch: DataProto, { signal }: { validate: boolean; signal?: AbortSignal }): Promise<SampleReward[]> {
+  protected override async check(answers: readonly Answer[]): Promise<void> {
     await this.load();
-    const { parts, scorer } = await this.loaded!;
-    const answers = readAnswers(batch, this.tokenizer);
+    const { parts } = await this.loaded!;
     requireFunctions(answers, ...parts.map(({ functions }) => functions));
-    const calls = answers.flatMap(({ uid: _, ...input }) => parts.map((_part, of) => ({ of, input })));
+  }
+
+  protected override async scoreAnswer(answer: Answer, _row: AnswerRow, signal?: AbortSignal): Promise<ScoredAnswer> {
+    const { parts, scorer } = await this.loaded!;
+    const { uid, ...input } = answer;
+    const calls = parts.map((_part, of) => ({ of, input }));
     const scored = await scorer.run(calls, signal);
-    const rewards = answers.map((_, row) => this.sum(parts, scored.slice(row * parts.length)));
-    reportUnscored(this.log, rewards, answers);
-    const times = scored.map(({ seconds }, at) => ({
-      name: parts[at % parts.length]!.key,
-      uid: answers[Math.floor(at / parts.length)]!.uid,
-      seconds,
-    }));
-    reportTimes(this.metrics, this.log, times);
-    return rewards;
+    const times = scored.map(({ seconds }, at) => ({ name: parts[at]!.key, uid, seconds }));
+    return { ...sumOf(parts, scored), times };
   }
 
   /** Functions are read from the same folder as the run's own. */
-  private async open(): Promise<{ parts: Part[]; scorer: Scorer }> {
+  private async openParts(): Promise<{ parts: Part[]; scorer: Scorer }> {
     const directory = this.own.source?.directory ?? process.cwd();
     const parts: Part[] = [];
     for (const [key, { path, name, reward_kwargs, ...rest }] of Object.entries(this.options.functions)) {
@@ -109,29 +105,30 @@ export class MultiRewardManager extends RewardManager {
     );
     return { parts, scorer };
   }
+}
 
-  private sum(parts: readonly Part[], scored: readonly Scored[]): SampleReward {
-    const extra: SampleReward["extra"] = {};
-    const notFinite: string[] = [];
-    let total = 0;
-    let present = 0;
-    let missing: string | undefined;
-    parts.forEach(({ key, weight, optional }, at) => {
-      const reward = scored[at]!.rewards[0]!;
-      for (const [name, value] of Object.entries(reward.extra)) extra[`${key}/${name}`] = value;
-      if ("unscored" in reward) {
-        extra[key] = null;
-        this.metrics.add(`reward/missing/${key}/count`, 1);
-        if (!optional) missing ??= `${unscoredClass(reward.unscored)}: ${key}: ${reward.unscored}`;
-        return;
-      }
-      for (const name of reward.notFinite ?? []) notFinite.push(`${key}/${name}`);
-      extra[key] = reward.score;
-      total += weight * reward.score;
-      present++;
-    });
-    if (missing !== undefined) return { unscored: missing, extra };
-    if (present === 0) return unscored("error", "no part of the reward has a score", extra);
-    return { score: total, extra, ...(notFinite.length > 0 && { notFinite }) };
-  }
+function sumOf(parts: readonly Part[], scored: readonly Scored[]): Pick<ScoredAnswer, "reward" | "counts"> {
+  const extra: SampleReward["extra"] = {};
+  const counts: Record<string, number> = {};
+  const notFinite: string[] = [];
+  let total = 0;
+  let present = 0;
+  let missing: string | undefined;
+  parts.forEach(({ key, weight, optional }, at) => {
+    const reward = scored[at]!.rewards[0]!;
+    for (const [name, value] of Object.entries(reward.extra)) extra[`${key}/${name}`] = value;
+    if ("unscored" in reward) {
+      extra[key] = null;
+      counts[`reward/missing/${key}/count`] = 1;
+      if (!optional) missing ??= `${unscoredClass(reward.unscored)}: ${key}: ${reward.unscored}`;
+      return;
+    }
+    for (const name of reward.notFinite ?? []) notFinite.push(`${key}/${name}`);
+    extra[key] = reward.score;
+    total += weight * reward.score;
+    present++;
+  });
+  if (missing !== undefined) return { reward: { unscored: missing, extra }, counts };
+  if (present === 0) return { reward: unscored("error", "no part of the reward has a score", extra), counts };
+  return { reward: { score: total, extra, ...(notFinite.length > 0 && { notFinite }) }, counts };
 }

@@ -11,9 +11,9 @@ import {
   type ScoreFunctions,
   type Tokenizer,
 } from "verl";
-import type { FunctionConfig } from "./function-manager.ts";
 import { NaiveRewardManager } from "./naive.ts";
 import type { PoolSettings } from "./pool-options.ts";
+import type { FunctionConfig } from "./scorer-of.ts";
 
 /** Naive scoring in a pool: in parallel, and an answer that makes its function loop or hoard memory costs no more than itself. */
 export class PrimeRewardManager extends NaiveRewardManager {

@@ -1,27 +1,24 @@
 import {
+  AnswerRewardManager,
   failedReward,
   inject,
   LOGGER,
   METRICS,
   OPTIONS,
-  readAnswers,
-  reportTimes,
-  reportUnscored,
-  RewardManager,
   SCORE_FUNCTIONS,
   TOKENIZER,
   toSampleReward,
   withDeadline,
   type Answer,
-  type DataProto,
+  type AnswerRow,
   type Logger,
   type MetricsSink,
-  type SampleReward,
+  type ScoredAnswer,
   type ScoreFunctions,
   type ServiceCalls,
   type Tokenizer,
 } from "verl";
-import { requireFunctions, timesOf } from "./functions-of-answers.ts";
+import { requireFunctions, timeOf } from "./functions-of-answers.ts";
 import { serviceCalls } from "./open-service.ts";
 import type { LimitSettings } from "./service-options.ts";
 
@@ -30,35 +27,27 @@ export interface RateLimitedOptions extends LimitSettings {
 }
 
 /** Naive scoring for functions that ask a service with limits, such as a judge behind an API. */
-export class RateLimitedRewardManager extends RewardManager {
+export class RateLimitedRewardManager extends AnswerRewardManager {
   private readonly calls: ServiceCalls;
 
   constructor(
-    @inject(TOKENIZER) private readonly tokenizer: Tokenizer,
+    @inject(TOKENIZER) tokenizer: Tokenizer,
     @inject(SCORE_FUNCTIONS) private readonly functions: ScoreFunctions,
     @inject(OPTIONS) private readonly options: RateLimitedOptions,
-    @inject(LOGGER) private readonly log: Logger,
-    @inject(METRICS) private readonly metrics: MetricsSink,
+    @inject(LOGGER) log: Logger,
+    @inject(METRICS) metrics: MetricsSink,
   ) {
-    super();
+    super(tokenizer, log, metrics);
     this.calls = serviceCalls(options, metrics);
   }
 
-  async score(batch: DataProto, { signal }: { validate: boolean; signal?: AbortSignal }): Promise<SampleReward[]> {
-    const answers = readAnswers(batch, this.tokenizer);
+  protected override check(answers: readonly Answer[]): void {
     requireFunctions(answers, this.functions);
-    const scored = await Promise.all(answers.map((answer) => this.scoreOne(answer, signal)));
-    const rewards = scored.map(({ reward }) => reward);
-    reportUnscored(this.log, rewards, answers);
-    reportTimes(this.metrics, this.log, timesOf(this.functions, answers, scored));
-    return rewards;
   }
 
   /** The deadline is that of one attempt: waiting for the limits does not count. */
-  private async scoreOne(
-    { uid: _, ...input }: Answer,
-    signal?: AbortSignal,
-  ): Promise<{ reward: SampleReward; seconds: number }> {
+  protected override async scoreAnswer(answer: Answer, _row: AnswerRow, signal?: AbortSignal): Promise<ScoredAnswer> {
+    const { uid: _, ...input } = answer;
     const { timeout, estimated_tokens_per_request } = this.options;
     const score = this.functions.get(input.data_source);
     let start = performance.now();
@@ -66,13 +55,12 @@ export class RateLimitedRewardManager extends RewardManager {
       start = performance.now();
       return withDeadline(timeout, (own) => score({ ...input, signal: own }), signal);
     };
-    let reward: SampleReward;
-    try {
-      reward = toSampleReward(await this.calls.run(estimated_tokens_per_request, attempt, signal));
-    } catch (error) {
-      signal?.throwIfAborted();
-      reward = failedReward(this.functions, error);
-    }
-    return { reward, seconds: (performance.now() - start) / 1000 };
+    const reward = await this.calls
+      .run(estimated_tokens_per_request, attempt, signal)
+      .then(toSampleReward, (error: unknown) => {
+        signal?.throwIfAborted();
+        return failedReward(this.functions, error);
+      });
+    return { reward, times: [timeOf(this.functions, answer, (performance.now() - start) / 1000)] };
   }
 }

@@ -13,8 +13,10 @@ import {
   unscored,
   type Answer,
   type DataProto,
+  type CallTime,
   type Logger,
   type MetricsSink,
+  type RewardSession,
   type SampleReward,
   type Tokenizer,
 } from "verl";
@@ -26,10 +28,11 @@ export interface RemoteOptions extends LimitSettings, EndpointSettings {
   max_request_mb: number;
 }
 
-interface Sample {
-  readonly row: number;
-  readonly bytes: number;
-  readonly json: Record<string, unknown>;
+/** Samples of one request that is being filled. */
+interface Request {
+  readonly rows: number[];
+  readonly samples: Record<string, unknown>[];
+  bytes: number;
 }
 
 /**
@@ -53,52 +56,37 @@ export class RemoteRewardManager extends RewardManager {
   }
 
   async score(batch: DataProto, { signal }: { validate: boolean; signal?: AbortSignal }): Promise<SampleReward[]> {
+    const scoring = new RemoteScoring(this.options, (samples) => this.ask(samples, signal));
     const answers = readAnswers(batch, this.tokenizer);
-    const rewards = new Array<SampleReward>(answers.length);
-    const requests = this.requestsFor(answers, (row, reward) => (rewards[row] = reward));
-    const times = await Promise.all(
-      requests.map(async (samples) => {
-        const start = performance.now();
-        const scored = await this.ask(samples, signal);
-        samples.forEach(({ row }, at) => (rewards[row] = scored[at]!));
-        const seconds = (performance.now() - start) / 1000;
-        return { name: "remote", uid: answers[samples[0]!.row]!.uid, seconds };
-      }),
+    for (const answer of answers) scoring.add(answer);
+    return this.report(scoring, [...answers.keys()]);
+  }
+
+  /** A request goes as soon as it is full, or no more rows come. */
+  override open({ signal }: { signal: AbortSignal }): RewardSession {
+    const scoring = new RemoteScoring(this.options, (samples) => this.ask(samples, signal));
+    return {
+      add: (row) => readAnswers(row, this.tokenizer).forEach((answer) => scoring.add(answer)),
+      end: (order) => this.report(scoring, order),
+    };
+  }
+
+  private async report(scoring: RemoteScoring, order: readonly number[]): Promise<SampleReward[]> {
+    const times = await scoring.end();
+    const rewards = order.map((row) => scoring.rewards[row]!);
+    reportUnscored(
+      this.log,
+      rewards,
+      order.map((row) => scoring.answers[row]!),
     );
-    reportUnscored(this.log, rewards, answers);
     reportTimes(this.metrics, this.log, times);
     return rewards;
   }
 
-  /** Samples in requests that keep both bounds; one that alone is too large stays unscored. */
-  private requestsFor(answers: readonly Answer[], settle: (row: number, reward: SampleReward) => void): Sample[][] {
-    const { batch_size, max_request_mb } = this.options;
-    const most = max_request_mb * 2 ** 20;
-    const requests: Sample[][] = [];
-    let bytes = 0;
-    answers.forEach(({ uid, data_source, solution_str, ground_truth, extra_info }, row) => {
-      const json = { id: uid, data_source, solution_str, ground_truth: ground_truth ?? null, extra_info };
-      const sample = { row, json, bytes: Buffer.byteLength(stringifyLosslessJson(json)) + 1 };
-      if (sample.bytes > most) {
-        return settle(row, unscored("error", `the sample has ${sample.bytes} bytes, more than a request may have`));
-      }
-      const open = requests.at(-1);
-      if (open === undefined || open.length === batch_size || bytes + sample.bytes > most) {
-        requests.push([sample]);
-        bytes = sample.bytes;
-      } else {
-        open.push(sample);
-        bytes += sample.bytes;
-      }
-    });
-    return requests;
-  }
-
-  private async ask(samples: readonly Sample[], signal?: AbortSignal): Promise<SampleReward[]> {
+  private async ask(samples: readonly unknown[], signal?: AbortSignal): Promise<SampleReward[]> {
     const tokens = this.options.estimated_tokens_per_request * samples.length;
-    const body = { samples: samples.map(({ json }) => json) };
     try {
-      const answer = await this.post(body, tokens, signal);
+      const answer = await this.post({ samples }, tokens, signal);
       return resultsOf(answer, samples.length);
     } catch (error) {
       signal?.throwIfAborted();
@@ -106,6 +94,59 @@ export class RemoteRewardManager extends RewardManager {
     }
   }
 }
+
+/** The answers of one batch, in requests that keep both bounds; an answer that alone is too large stays unscored. */
+class RemoteScoring {
+  readonly answers: Answer[] = [];
+  /** Of each answer, once `end` has. */
+  readonly rewards: SampleReward[] = [];
+  private readonly requests: Promise<CallTime>[] = [];
+  private filling: Request = emptyRequest();
+
+  constructor(
+    private readonly options: Pick<RemoteOptions, "batch_size" | "max_request_mb">,
+    private readonly ask: (samples: readonly unknown[]) => Promise<SampleReward[]>,
+  ) {}
+
+  add(answer: Answer): void {
+    const most = this.options.max_request_mb * 2 ** 20;
+    const { uid, data_source, solution_str, ground_truth, extra_info } = answer;
+    const row = this.answers.push(answer) - 1;
+    const sample = { id: uid, data_source, solution_str, ground_truth: ground_truth ?? null, extra_info };
+    const bytes = Buffer.byteLength(stringifyLosslessJson(sample)) + 1;
+    if (bytes > most) {
+      this.rewards[row] = unscored("error", `the sample has ${bytes} bytes, more than a request may have`);
+      return;
+    }
+    if (this.filling.bytes + bytes > most) this.send();
+    this.filling.rows.push(row);
+    this.filling.samples.push(sample);
+    this.filling.bytes += bytes;
+    if (this.filling.rows.length === this.options.batch_size) this.send();
+  }
+
+  /** Sends the rest and waits. @returns the seconds of each request */
+  end(): Promise<CallTime[]> {
+    this.send();
+    return Promise.all(this.requests);
+  }
+
+  private send(): void {
+    const { rows, samples } = this.filling;
+    if (rows.length === 0) return;
+    this.filling = emptyRequest();
+    const start = performance.now();
+    const request = this.ask(samples).then((scored): CallTime => {
+      rows.forEach((row, at) => (this.rewards[row] = scored[at]!));
+      const seconds = (performance.now() - start) / 1000;
+      return { name: "remote", uid: this.answers[rows[0]!]!.uid, seconds };
+    });
+    request.catch(() => undefined); // `end` tells it.
+    this.requests.push(request);
+  }
+}
+
+const emptyRequest = (): Request => ({ rows: [], samples: [], bytes: 0 });
 
 function resultsOf(answer: unknown, count: number): SampleReward[] {
   const { results } = (answer ?? {}) as { results?: unknown };

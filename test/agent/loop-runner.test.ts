@@ -86,6 +86,44 @@ describe("LoopRunner with the single-turn loop", () => {
     });
   });
 
+  it("tells of each answer as its trajectory ends, as the batch will have it", async () => {
+    const gates = new Map<number, () => void>();
+    const told: DataProto[] = [];
+    const { runner } = runnerOf({
+      rollout: new FakeRollout(async ([token]) => {
+        await new Promise<void>((resolve) => gates.set(token!, resolve));
+        return generation([token! + 10, 3]);
+      }),
+    });
+    const running = runner.run(prompts(3, 1), { ...run(), onTrajectory: (row) => void told.push(row) });
+    for (const token of [12, 10, 11]) {
+      await setImmediate();
+      gates.get(token)!();
+      await setImmediate();
+      expect(told.at(-1)!.tensor("responses", "int32").data[0]).toBe(token + 10);
+    }
+    const { batch } = await running;
+    expect(told.map((row) => row.column("uid")[0])).toEqual(["u2", "u0", "u1"]);
+    for (const [at, row] of [2, 0, 1].entries()) expect(told[at]!.equals(batch.index([row]))).toBe(true);
+  });
+
+  it("tells of an answer that was tried again once, and names the row of one that cannot be used", async () => {
+    const told: unknown[] = [];
+    let failures = 1;
+    const createLoop = () =>
+      loopOf((sample) => (failures-- > 0 ? Promise.reject(new Error("lost")) : Promise.resolve(answer(sample))));
+    const onTrajectory = (row: DataProto): void => void told.push(row.column("uid")[0]);
+    await runnerOf({ createLoop, retryDelay: 0 }).runner.run(prompts(2, 1), { ...run(), onTrajectory });
+    expect(told.sort()).toEqual(["u0", "u1"]);
+    const tooLong = (sample: AgentSample): Trajectory => ({
+      ...answer(sample),
+      promptIds: sample.uid === "u1" ? new Int32Array(9) : sample.promptIds,
+    });
+    const broken = runnerOf({ createLoop: () => loopOf((sample) => Promise.resolve(tooLong(sample))) }).runner;
+    const error = await errorOf(() => broken.run(prompts(2, 1), { ...run(), onTrajectory }));
+    expect(error).toMatchObject({ code: "VERL_AGENT_TRAJECTORY", message: expect.stringContaining("row 1") });
+  });
+
   it("asks for the response's own limit and gives each row its own seed, the same for the same run", async () => {
     const seeds = async (seed: number): Promise<number[]> => {
       const rollout = new FakeRollout(() => generation([5]));

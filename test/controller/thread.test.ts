@@ -4,6 +4,7 @@ import { DataProto } from "../../core/batch/data-proto.ts";
 import { NdArray } from "../../core/batch/nd-array.ts";
 import type { HealthLimits } from "../../core/controller/health.ts";
 import { InlineTransport } from "../../core/controller/inline-transport.ts";
+import { Listener } from "../../core/controller/listener.ts";
 import { ThreadTransport } from "../../core/controller/thread/thread-transport.ts";
 import { WorkerGroup, type GroupOf } from "../../core/controller/worker-group.ts";
 import type { VerlError } from "../../core/errors/index.ts";
@@ -84,6 +85,21 @@ describe("ranks in threads", () => {
     expect(error.message).toContain("an argument of Fragile.echo holds a function");
     const inWorker = await failure(group.executeFuncRankZero(() => Promise.resolve(1)));
     expect(inWorker.code).toBe("VERL_WORKER_PAYLOAD");
+  });
+
+  it("tell a listener in order before the call ends, and a listener that fails ends the call alone", async () => {
+    const heard: [number, number, DataProto][] = [];
+    const listener = new Listener((value) => void heard.push(value as [number, number, DataProto]));
+    expect(await group.count(3, listener)).toEqual(["done", "done", "done"]);
+    for (const rank of [0, 1, 2]) {
+      const own = heard.filter(([from]) => from === rank);
+      expect(own.map(([, at, batch]) => [at, batch.column("at")])).toEqual([0, 1, 2].map((at) => [at, [at]]));
+    }
+    const deaf = new Listener(() => {
+      throw new RangeError("deaf");
+    });
+    expect((await failure(group.count(1, deaf))).message).toContain("deaf");
+    expect(await group.fine()).toEqual([0, 1, 2]);
   });
 
   it("give back batches row for row", async () => {

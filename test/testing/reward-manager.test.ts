@@ -9,6 +9,7 @@ import {
   unscored,
   type Answer,
   type RewardManagerEntry,
+  type RewardSession,
   type SampleReward,
   type ScoreFunctions,
 } from "../../core/reward/index.ts";
@@ -61,6 +62,15 @@ class AsTheyCome extends Honest {
     const answers = readAnswers(batch, this.tokenizer);
     await Promise.all(answers.map(async (answer) => rewards.push(await this.scoreOne(answer))));
     return rewards;
+  }
+}
+class AsTheyComeOneByOne extends Honest {
+  override open(): RewardSession {
+    const rewards: Promise<SampleReward>[] = [];
+    return {
+      add: (row) => rewards.push(...readAnswers(row, this.tokenizer).map((answer) => this.scoreOne(answer))),
+      end: async (order) => (await Promise.all(rewards)).slice(0, order.length),
+    };
   }
 }
 let calls = 0;
@@ -116,6 +126,11 @@ testFaults("reward_manager", {
       entry: entry(OneTooFew),
     },
     { property: "results stand in the order of their rows", words: "scores are", entry: entry(AsTheyCome) },
+    {
+      property: "answers that come one by one have the rewards of the batch",
+      words: "and in one batch",
+      entry: entry(AsTheyComeOneByOne),
+    },
     { property: "the same batch has the same scores", words: "it gives", entry: entry(Counts) },
     { property: "the batch is not written", words: "the batch is another afterwards", entry: entry(Writes) },
     { property: "the batch is not written", words: "the batch is another afterwards", entry: entry(WritesIntoRows) },

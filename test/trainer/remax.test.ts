@@ -59,8 +59,9 @@ describe("ReMax", () => {
 
   it("gives a row whose greedy answer has no score no advantage", async () => {
     const folder = runFolder();
-    // Greedy answers are scored first, and the second of them is that to the second prompt.
-    const reward = "let calls = 0; export const compute_score = () => (++calls === 2 ? NaN : 1);";
+    // The greedy answer to the second prompt is scored after its four sampled ones.
+    const reward = `let calls = 0;
+export const compute_score = ({ ground_truth }) => (ground_truth === "ayz" && ++calls === 5 ? NaN : 1);`;
     writeFileSync(`${folder}/reward.mjs`, reward);
     const [first] = await train(folder, ["reward_model.max_unscored_fraction=0.5"]);
     expect(given[0]!.baselines).toEqual([1, 1, 1, 1, NaN, NaN, NaN, NaN]);

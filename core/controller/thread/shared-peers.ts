@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
-import { noSignals, pack, unpack } from "../payload.ts";
+import { nothingLive, pack, unpack } from "../payload.ts";
 import { addInOrder, MeetingPeers, type Turn } from "../peers.ts";
 import type { Packed } from "../rank-protocol.ts";
 
@@ -36,10 +36,10 @@ export class SharedPeers extends MeetingPeers {
     private readonly ports: readonly (MessagePort | null)[],
   ) {
     super(rank, worldSize, async (turn, value) => {
-      const { packed, blobs } = pack(value, "an exchange between ranks", noSignals);
+      const { packed, blobs } = pack(value, "an exchange between ranks", nothingLive);
       const all = await this.swap({ turn, packed, blobs });
       return all.map(({ packed: from, blobs: bytes = [] }, peer) =>
-        peer === rank ? value : unpack(from, bytes, noSignals),
+        peer === rank ? value : unpack(from, bytes, nothingLive),
       );
     });
     ports.forEach((port, peer) => {

@@ -1,5 +1,6 @@
 import { DataProto } from "../../../core/batch/data-proto.ts";
 import { NdArray } from "../../../core/batch/nd-array.ts";
+import type { Listener } from "../../../core/controller/listener.ts";
 import { register } from "../../../core/controller/register.ts";
 import { Worker, type WorkerContext } from "../../../core/controller/worker.ts";
 
@@ -15,6 +16,13 @@ export class Fragile extends Worker {
   @register({ dispatchMode: "ONE_TO_ALL" })
   echo(value: unknown): Promise<unknown> {
     return Promise.resolve(value);
+  }
+
+  /** Tells its own part of the call's listener, and goes on. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  count(to: number, told: Listener<unknown>): Promise<string> {
+    for (let at = 0; at < to; at++) told.tell([this.rank, at, DataProto.fromSingleDict({ at: [at] })]);
+    return Promise.resolve("done");
   }
 
   @register({ dispatchMode: "DP_COMPUTE_PROTO" })
