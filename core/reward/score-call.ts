@@ -1,7 +1,7 @@
 import { isVerlError, VerlError } from "../errors/verl-error.ts";
 import { DeadlineError, withDeadline } from "./deadline.ts";
 import type { SampleReward, ScoreInput } from "./reward-manager.ts";
-import { toSampleReward, unscored } from "./sample-reward.ts";
+import { toSampleReward, unscored, unscoredClass } from "./sample-reward.ts";
 import { thrownAt, type ScoreFunctions } from "./score-functions.ts";
 
 /** What a score function for whole batches receives (the reward manager `batch`): one item a sample in each list. */
@@ -33,6 +33,11 @@ const samplesOf = (call: ScoreCall): number => ("batch" in call ? call.batch.sol
 /** The same reward for each sample of a call. */
 export const forAll = (call: ScoreCall, reward: SampleReward): SampleReward[] =>
   Array.from({ length: samplesOf(call) }, () => reward);
+
+/** It ended by its deadline. The function may go on behind that, and would disturb the next sample. */
+export function isLate({ rewards: [first] }: Scored): boolean {
+  return first !== undefined && "unscored" in first && unscoredClass(first.unscored) === "timeout";
+}
 
 /**
  * Calls a score function, which has `seconds`. What it throws, and a time-out, leave the samples unscored with the reason.

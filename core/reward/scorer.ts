@@ -1,4 +1,3 @@
-import { mapConcurrent } from "./map-concurrent.ts";
 import { ScorePool, type PoolOptions } from "./pool/score-pool.ts";
 import { callScore, type ScoreCall, type Scored } from "./score-call.ts";
 import type { ScoreFunctions } from "./score-functions.ts";
@@ -26,7 +25,7 @@ export interface ScorerOptions {
 /** A scorer of these functions; a call names its function by the place in the list. */
 export function createScorer(functions: readonly ScoreFunctions[], options: ScorerOptions): Scorer {
   const { timeoutS, maxConcurrent } = options;
-  if (options.pool !== undefined) return new PooledScorer(new ScorePool(functions, options.pool), timeoutS);
+  if (options.pool !== undefined) return new PooledScorer(new ScorePool(functions, options.pool, timeoutS));
   const places = new Limiter(maxConcurrent);
   const score = (call: ScoreCall, signal?: AbortSignal) =>
     places.run(() => callScore(functions[call.of]!, call, timeoutS, signal), signal);
@@ -40,10 +39,7 @@ export function createScorer(functions: readonly ScoreFunctions[], options: Scor
 class PooledScorer implements Scorer {
   private started: Promise<void> | undefined;
 
-  constructor(
-    private readonly pool: ScorePool,
-    private readonly timeoutS: number,
-  ) {}
+  constructor(private readonly pool: ScorePool) {}
 
   start(): Promise<void> {
     return (this.started ??= this.pool.start());
@@ -51,7 +47,7 @@ class PooledScorer implements Scorer {
 
   async run(calls: readonly ScoreCall[], signal?: AbortSignal): Promise<Scored[]> {
     await this.start();
-    return mapConcurrent(calls, this.pool.capacity, (call) => this.pool.run(call, this.timeoutS, signal), signal);
+    return this.pool.run(calls, signal);
   }
 
   dispose(): Promise<void> {

@@ -104,6 +104,26 @@ describe("a pool of processes", () => {
     ]);
   }, 90_000);
 
+  it("loses none of many quick answers to those that end their process", async () => {
+    const pool = await poolOf({ timeoutS: 0.5 });
+    const answers = Array.from({ length: 300 }, (_, i) => "a".repeat(1 + (i % 7)));
+    const faults = { 40: "loop", 90: "kill", 91: "kill", 150: "exit", 299: "loop" };
+    Object.assign(answers, faults);
+    const rewards = (await score(pool, answers)).map(brief);
+    const late = "timeout: timed out after 0.5 s";
+    const expected: unknown[] = answers.map((answer) => answer.length);
+    Object.assign(expected, { 40: late, 299: late, 150: "error: the scoring process ended itself with code 3" });
+    expected[90] = expected[91] = "memory: the score function took more than 96 MiB";
+    expect(rewards).toEqual(expected);
+  }, 90_000);
+
+  it("hands on answers and results of any length", async () => {
+    const pool = await poolOf({ workers: 1 });
+    const [long, longer, short] = await score(pool, ["long", "é".repeat(6_000_000), "a"]);
+    expect(long!.extra["text"]).toBe("é".repeat(300_000));
+    expect([longer!, short!].map(brief)).toEqual([6_000_000, 1]);
+  }, 90_000);
+
   it("has one call at a time, whatever waits behind it", async () => {
     const pool = await poolOf({ name: "alone", workers: 1 });
     const rewards = await score(pool, Array<string>(20).fill("a"));

@@ -1,104 +1,125 @@
-import { setMaxListeners } from "node:events";
-import { DeadlineError } from "../deadline.ts";
+import type { Scored } from "../score-call.ts";
 import { openLane, type Isolation, type Lane, type LaneEnd } from "./lane.ts";
-import type { FromHost, ToHost } from "./messages.ts";
+import type { FromHost, HostError, HostSetup } from "./messages.ts";
+import { hostError, notReady } from "./pool-errors.ts";
+import type { Job } from "./score-run.ts";
 
-/** A message never came to its turn: its host ended with one before it. */
-export const NOT_BEGUN = "not begun";
+/** Seconds that a host has to load plugins and functions. */
+const START_S = 60;
+/** Seconds after its deadline in which a function that listens to its signal may still end the call itself. */
+const GRACE_S = 0.25;
 
-/** A message that cannot be handed to a host; the host knows nothing of it. */
-export class CannotPost extends Error {}
-
-export type Answer = FromHost | LaneEnd | typeof NOT_BEGUN;
-
-export interface AskOptions {
-  /** That the host has from the message's turn on. */
-  seconds: number;
-  signal?: AbortSignal;
+export interface LineEvents {
+  scored(job: Job, scored: Scored): void;
+  /** The host could not call the function. */
+  failed(job: Job, error: HostError): void;
+  /** The host died, or did not answer in time: it is of no use any more. */
+  ended(why: LaneEnd): void;
 }
 
-interface Pending {
-  /** It is the message's turn. */
-  begin(): void;
-  settle(answer: Answer): void;
-}
-
-/**
- * A host and what it has been asked: one message is under way, others wait there in order, so that the host need not wait for this thread
- * between two.
- */
+/** A host and the calls that it was given: the first is under way, the others wait there in order. */
 export class HostLine {
   private readonly lane: Lane;
-  private readonly pending: Pending[] = [];
+  private readonly jobs: Job[] = [];
+  private began = 0;
+  private timer: NodeJS.Timeout | undefined;
+  /** Waits for the host to be ready. */
+  private starting: ((answer: FromHost | LaneEnd) => void) | undefined;
 
-  /** @param lost called when the host ends by itself. */
-  constructor(isolation: Isolation, memoryLimitMb: number, lost: (line: HostLine) => void) {
+  /** @param seconds that a call may take, from its turn on. */
+  constructor(
+    isolation: Isolation,
+    memoryLimitMb: number,
+    private readonly seconds: number,
+    private readonly events: LineEvents,
+  ) {
     this.lane = openLane(isolation, memoryLimitMb, {
-      message: (message) => {
-        this.pending.shift()?.settle(message);
-        this.pending[0]?.begin();
-      },
-      end: (why) => {
-        lost(this);
-        this.pending.shift()?.settle(why);
-        this.giveUp();
-      },
+      message: (message) => (this.starting ?? this.answered)(message),
+      end: (why) => (this.starting ?? this.events.ended)(why),
     });
   }
 
-  /** Messages that are not answered. */
+  /** Calls that are not answered. */
   get load(): number {
-    return this.pending.length;
+    return this.jobs.length;
   }
 
-  /**
-   * Posts a message and waits for the answer, or for the host's end.
-   * @throws CannotPost; DeadlineError or the reason of the signal, when the host may still be at work and is of no use any more.
-   */
-  ask(message: ToHost, { seconds, signal }: AskOptions): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      let timer: NodeJS.Timeout | undefined;
-      const settle = (act: () => void): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", abort);
-        const at = this.pending.indexOf(pending);
-        if (at >= 0) this.pending.splice(at, 1);
-        act();
-      };
-      const abort = (): void => settle(() => reject(signal!.reason as Error));
-      const late = (): void => settle(() => reject(new DeadlineError(`no answer in ${seconds} s`)));
-      const pending: Pending = {
-        begin: () => {
-          // Where this thread was busy, the answer may be here already: what has arrived is read before the host is given up.
-          timer = setTimeout(() => {
-            setImmediate(() => setImmediate(() => this.pending.includes(pending) && late()));
-          }, seconds * 1000);
-        },
-        settle: (answer) => settle(() => resolve(answer)),
-      };
-      this.pending.push(pending);
-      if (signal !== undefined) {
-        setMaxListeners(0, signal);
-        if (signal.aborted) return abort();
-        signal.addEventListener("abort", abort, { once: true });
-      }
-      try {
-        this.lane.post(message);
-      } catch (error) {
-        const what = `the sample cannot be handed on: ${(error as Error).message}`;
-        return settle(() => reject(new CannotPost(what)));
-      }
-      if (this.pending[0] === pending) pending.begin();
+  /** The call under way. */
+  get current(): Job | undefined {
+    return this.jobs[0];
+  }
+
+  /** Seconds since the call under way had its turn. */
+  get elapsed(): number {
+    return (performance.now() - this.began) / 1000;
+  }
+
+  /** What the host was given is still on its way: more would only fill this process's memory. */
+  get clogged(): boolean {
+    return this.lane.clogged;
+  }
+
+  /** Has the host load its functions. @throws VerlError of a host that cannot, or does not in time. */
+  async start(setup: HostSetup): Promise<void> {
+    const answer = await new Promise<FromHost | LaneEnd>((resolve) => {
+      this.starting = resolve;
+      const late = { kind: "timeout", detail: `it was not ready after ${START_S} s` } as const;
+      this.timer = setTimeout(() => resolve(late), START_S * 1000);
+      this.lane.post({ setup });
     });
+    this.starting = undefined;
+    clearTimeout(this.timer);
+    if ("failed" in answer) throw hostError(answer.failed);
+    if ("kind" in answer) throw notReady(answer.detail);
+  }
+
+  /** Adds a call to the line. @throws when it cannot be handed on; the host knows nothing of it then. */
+  give(job: Job): void {
+    this.lane.post({ call: job.call, seconds: this.seconds });
+    if (this.jobs.push(job) > 1) return;
+    this.began = performance.now();
+    this.timer = setTimeout(() => this.overdue(), (this.seconds + GRACE_S) * 1000);
+  }
+
+  /** Takes back the call under way, which is no longer waited for. */
+  takeNext(): Job | undefined {
+    this.began = performance.now();
+    return this.jobs.shift();
+  }
+
+  /** Makes suspects of all calls. */
+  suspect(): void {
+    for (const job of this.jobs) job.suspect = true;
+  }
+
+  /** Takes back all calls, the one under way first. */
+  takeBack(): Job[] {
+    clearTimeout(this.timer);
+    return this.jobs.splice(0);
   }
 
   /** Ends the host, whatever it does. */
   async kill(): Promise<void> {
-    this.giveUp();
+    this.starting?.({ kind: "error", detail: "the pool has ended" });
     await this.lane.kill();
   }
 
-  private giveUp(): void {
-    for (const pending of this.pending.splice(0)) pending.settle(NOT_BEGUN);
+  private readonly answered = (message: FromHost): void => {
+    const job = this.takeNext();
+    if (job === undefined) return; // It was taken back.
+    if (this.jobs.length === 0) clearTimeout(this.timer);
+    else this.timer!.refresh();
+    if ("scored" in message) this.events.scored(job, message.scored);
+    else if ("failed" in message) this.events.failed(job, message.failed);
+  };
+
+  /** Where this thread was busy, the answer may be here already: what has arrived is read before the host is given up. */
+  private overdue(): void {
+    const late = this.current;
+    const check = (): void => {
+      if (late === undefined || late !== this.current) return;
+      this.events.ended({ kind: "timeout", detail: `timed out after ${this.seconds} s` });
+    };
+    setImmediate(() => setImmediate(check));
   }
 }

@@ -1,9 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { workerEntry } from "../../registry/worker-entry.ts";
 import type { UnscoredClass } from "../sample-reward.ts";
-import type { FromHost, ToHost } from "./messages.ts";
+import { FrameReader, toFrame } from "./frames.ts";
+import { FROM_HOST_FD, TO_HOST_FD, type FromHost, type ToHost } from "./messages.ts";
 
 /** Where a score function of the pool runs. */
 export type Isolation = "process" | "thread";
@@ -21,13 +23,19 @@ export interface LaneEvents {
 
 /** A host, and the line to it. It does not keep this process alive. */
 export interface Lane {
+  /** @throws DataCloneError for what cannot be handed on. */
   post(message: ToHost): void;
+  /** Much of what was posted has not left this process. */
+  readonly clogged: boolean;
   /** Ends the host, whatever it does; `end` is not called then. */
   kill(): Promise<void>;
 }
 
 /** Memory of a process beside the heap of its score function. */
 const PROCESS_OVERHEAD_MB = 256;
+
+/** Bytes to a process that wait in this one, from which on it is given no more. */
+const CLOGGED_BYTES = 2 ** 22;
 
 export function openLane(isolation: Isolation, memoryLimitMb: number, events: LaneEvents): Lane {
   return isolation === "thread" ? openThread(memoryLimitMb, events) : openProcess(memoryLimitMb, events);
@@ -53,6 +61,7 @@ function openThread(memoryLimitMb: number, events: LaneEvents): Lane {
   });
   return {
     post: (message) => worker.postMessage(message),
+    clogged: false,
     async kill() {
       killed = true;
       worker.ref();
@@ -70,14 +79,13 @@ function openProcess(memoryLimitMb: number, events: LaneEvents): Lane {
   const bytes = (memoryLimitMb + PROCESS_OVERHEAD_MB) * 2 ** 20;
   const child = spawn(process.execPath, [`--max-old-space-size=${memoryLimitMb}`, ...run], {
     env: { ...process.env, VERL_SCORE_HOST_BYTES: String(bytes) },
-    serialization: "advanced",
-    stdio: ["ignore", "inherit", "pipe", "ipc"],
+    stdio: ["ignore", "inherit", "pipe", "pipe", "pipe"],
     // A Ctrl-C in the terminal is for the run, which may finish its step first.
     detached: true,
     windowsHide: true,
   });
-  child.unref();
-  child.channel?.unref();
+  const [to, from] = [TO_HOST_FD, FROM_HOST_FD].map((fd) => child.stdio[fd] as Socket) as [Socket, Socket];
+  for (const handle of [child, to, from]) handle.unref();
   forwardErrors(child);
   let killed = false;
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
@@ -86,19 +94,31 @@ function openProcess(memoryLimitMb: number, events: LaneEvents): Lane {
     killed = true;
     events.end(why);
   };
-  child.on("message", (message) => events.message(message as FromHost));
+  const reader = new FrameReader((message) => events.message(message as FromHost));
+  from.on("data", (chunk: Buffer) => reader.push(chunk));
+  to.on("error", () => undefined); // It has ended, which is told below.
+  const read = new Promise<void>((resolve) => from.once("close", () => resolve()));
   child.once("error", (error) => end({ kind: "error", detail: `the scoring process: ${error.message}` }));
   child.once("exit", (code, signal) => {
     // V8 aborts a process whose heap is full; the watchdog, or the system, kills one that holds too much beside it.
     const full = signal === "SIGABRT" || signal === "SIGKILL" || signal === "SIGTRAP" || code === 134;
-    end(
-      full
-        ? outOfMemory(memoryLimitMb)
-        : { kind: "error", detail: `the scoring process ended itself with ${signal ?? `code ${code}`}` },
-    );
+    const died = {
+      kind: "error",
+      detail: `the scoring process ended itself with ${signal ?? `code ${code}`}`,
+    } as const;
+    void read.then(() => end(full ? outOfMemory(memoryLimitMb) : died)); // What it answered before comes first.
   });
+  // What is posted in a row leaves in one piece.
+  const outgoing: Buffer[] = [];
+  const send = (): void => void to.write(Buffer.concat(outgoing.splice(0)));
   return {
-    post: (message) => void child.send(message, () => undefined),
+    post(message) {
+      outgoing.push(toFrame(message));
+      if (outgoing.length === 1) queueMicrotask(send);
+    },
+    get clogged() {
+      return outgoing.reduce((bytes, frame) => bytes + frame.length, to.writableLength) > CLOGGED_BYTES;
+    },
     async kill() {
       killed = true;
       if (child.exitCode !== null || child.signalCode !== null) return;

@@ -18,11 +18,16 @@ export interface HostError {
   readonly hint?: string;
 }
 
-/** A host to the pool: one answer to each message, in their order. */
+/** A host to the pool: one answer to each message, in their order. A late call is the host's last: it waits to be replaced. */
 export type FromHost = { readonly ready: true } | { readonly scored: Scored } | { readonly failed: HostError };
+
+/** Where a process reads messages, and where it writes its own. Node's channel between processes costs a multiple of two plain pipes. */
+export const TO_HOST_FD = 3;
+export const FROM_HOST_FD = 4;
 
 /** A host's end of the line. */
 export interface HostChannel {
-  post(message: FromHost): void;
+  /** @param last nothing is left to be done: whoever is at the other end may wait for it. */
+  post(message: FromHost, last: boolean): void;
   onMessage(take: (message: ToHost) => void): void;
 }
