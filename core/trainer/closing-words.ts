@@ -11,12 +11,12 @@ export function closingWords(result: FitResult, start: number): string[] {
   ];
 }
 
-function ending({ step, total, interrupted, checkpoint, validation }: FitResult, start: number): string {
+function ending({ step, total, interrupted, checkpoint, validation, restarts = 0 }: FitResult, start: number): string {
   if (!interrupted) {
     if (step === start && Object.keys(validation).length > 0)
       return `Validated the model of step ${step}; trainer.val_only trains none.`;
     return start < total
-      ? `Done: ${step} of ${counted(total, "step")}.`
+      ? `Done: ${step} of ${counted(total, "step")}${restarts === 0 ? "" : `, after ${counted(restarts, "restart")}`}.`
       : `Nothing was left to do: the checkpoint is of step ${start}, and the run has ${counted(total, "step")}.`;
   }
   const stopped = step === 0 ? "Stopped before the first step" : `Stopped after step ${step} of ${total}`;

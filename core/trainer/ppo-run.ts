@@ -16,6 +16,7 @@ import { openData } from "./open-data.ts";
 import { checkColumns, checkRun } from "./ppo-checks.ts";
 import { checkFields } from "./ppo-fields.ts";
 import { BYPASS_LOSS, withBypassLoss } from "./rollout-correction.ts";
+import type { RestartPoint } from "./restarts.ts";
 import { RolloutLog } from "./rollout-log/index.ts";
 import { RunConsole } from "./run-console.ts";
 import type { TrainerOptions } from "./run-options.ts";
@@ -60,10 +61,14 @@ export interface PpoRun extends PpoGroups {
 }
 
 /** Reads and checks everything that the run needs, the cheap things first. */
-export async function createPpoRun(given: PpoConfig, options: TrainerOptions = {}): Promise<PpoRun> {
+export async function createPpoRun(
+  given: PpoConfig,
+  options: TrainerOptions = {},
+  restart?: RestartPoint,
+): Promise<PpoRun> {
   const ended = new AbortController();
   try {
-    return await prepare(given, options, ended);
+    return await prepare(given, options, ended, restart);
   } catch (error) {
     // What was opened on the way is closed by this.
     ended.abort();
@@ -71,7 +76,12 @@ export async function createPpoRun(given: PpoConfig, options: TrainerOptions = {
   }
 }
 
-async function prepare(given: PpoConfig, options: TrainerOptions, ended: AbortController): Promise<PpoRun> {
+async function prepare(
+  given: PpoConfig,
+  options: TrainerOptions,
+  ended: AbortController,
+  restart: RestartPoint | undefined,
+): Promise<PpoRun> {
   const config = withBypassLoss(given);
   const { data, algorithm, trainer } = config;
   checkRun(config);
@@ -107,7 +117,14 @@ async function prepare(given: PpoConfig, options: TrainerOptions, ended: AbortCo
     config,
     console,
     container,
-    record: new RunRecord({ config, facts: options.facts, keep: trainer.max_actor_ckpt_to_keep, container, console }),
+    record: new RunRecord({
+      config,
+      facts: options.facts,
+      keep: trainer.max_actor_ckpt_to_keep,
+      container,
+      console,
+      restart,
+    }),
     rollouts: new RolloutLog({
       runDir: trainer.default_local_dir,
       tokenizer,

@@ -1,223 +1,23 @@
-import { createKlController } from "../algorithm/kl-controller.ts";
-import { DataProto } from "../batch/data-proto.ts";
 import type { PpoConfig } from "../config/index.ts";
-import type { LoaderState } from "../data/loader.ts";
-import { responseLengths } from "../reward/score-batch.ts";
-import { sampleGroups } from "./filter-groups.ts";
-import type { Checkpoint } from "./checkpoint/index.ts";
-import { totalLengths } from "./balance.ts";
-import { fitLoop, givesUp, type FitEnd } from "./fit-loop.ts";
-import { computeDataMetrics, computeThroughputMetrics, computeTimingMetrics } from "./metrics/index.ts";
-import { StepMetrics } from "./metrics/step-metrics.ts";
-import { checkBatchFields, usesGreedyBaseline } from "./ppo-fields.ts";
-import { resampleByScore } from "./pf-ppo-resample.ts";
-import { loadRankStates, saveRankStates } from "./rank-states.ts";
-import {
-  addAdvantages,
-  addOldLogProbs,
-  addBalanceMetrics,
-  addReferenceLogProbs,
-  addValues,
-  drawAnswers,
-  score,
-  updateActor,
-  updateCritic,
-} from "./ppo-phases.ts";
-import { createPpoRun, type PpoRun } from "./ppo-run.ts";
-import { answerValidation, showAnswers, validationMetrics } from "./ppo-validation.ts";
-import { addGreedyBaselines } from "./remax-baseline.ts";
+import { PpoAttempt } from "./ppo-attempt.ts";
+import { createPpoRun } from "./ppo-run.ts";
+import { fitWithRestarts, type RestartPoint } from "./restarts.ts";
 import type { TrainerOptions } from "./run-options.ts";
-import { freezeFor, type FitResult } from "./run-record.ts";
-
-/** The trainer's own part of a checkpoint. */
-interface PpoExtra {
-  /** Weight of the KL penalty in the reward, where it is on. */
-  klCoefficient?: number;
-}
+import type { FitResult } from "./run-record.ts";
 
 /** Trains a policy by reinforcement learning, in verl's order of steps: the single controller of its worker groups. */
 export class PpoTrainer {
-  private fieldsChecked = false;
-
-  private constructor(private readonly run: PpoRun) {}
+  private constructor(private readonly train: () => Promise<FitResult>) {}
 
   /** Reads and checks everything that the run needs. Plugins are loaded and the config is validated before. */
   static async create(config: PpoConfig, options: TrainerOptions = {}): Promise<PpoTrainer> {
-    return new PpoTrainer(await createPpoRun(config, options));
+    const open = async (point?: RestartPoint) => new PpoAttempt(await createPpoRun(config, options, point));
+    const first = await open();
+    return new PpoTrainer(() => fitWithRestarts(first, config.trainer.max_restarts, open, options));
   }
 
   /** Trains to the last step or until asked to stop. */
-  async fit(): Promise<FitResult> {
-    const { record, total, console, config, stop, validation } = this.run;
-    const { val_before_train, val_only } = config.trainer;
-    const unfreeze = freezeFor(config.trainer);
-    try {
-      const start = await record.begin((checkpoint) => this.restore(checkpoint));
-      await this.run.policy.updateWeights();
-      console.begin(total, start);
-      // A resumed run has its first validation behind it.
-      const first = validation && ((val_before_train && start === 0) || val_only);
-      const stopped = first && !stop.aborted ? await this.validateFirst(start) : stop.aborted;
-      const end = val_only ? { step: start, interrupted: stopped } : await this.loop(start);
-      return await record.close(end, total, (folder) => this.run.policy.savePretrained(folder));
-    } catch (error) {
-      await record.abandon();
-      throw error;
-    } finally {
-      unfreeze();
-      await this.dispose();
-    }
-  }
-
-  private loop(start: number): Promise<FitEnd> {
-    const { config, record, total, validation, stop } = this.run;
-    const { test_freq, save_freq } = config.trainer;
-    return fitLoop(
-      {
-        step: (step, metrics) => this.step(step, metrics),
-        validate: (step) => this.validate(step, this.run.ended.signal),
-        save: (step) => this.save(step),
-        log: (metrics, step) => record.log(metrics, step),
-      },
-      { start, total, testFreq: validation ? test_freq : 0, saveFreq: save_freq, stop },
-    );
-  }
-
-  private async step(step: number, metrics: StepMetrics): Promise<void> {
-    this.run.metrics.step = metrics;
-    const batch = await metrics.timer("step")(() => this.train(step, metrics));
-    this.addStepMetrics(batch, metrics);
-    await this.tellData(batch, step);
-  }
-
-  /** One step in verl's order; each phase is timed as `timing_s/<phase>`. */
-  private async train(step: number, metrics: StepMetrics): Promise<DataProto> {
-    const { run } = this;
-    const { policy, reference, critic } = run;
-    const phase = <T>(name: string, work: () => T | Promise<T>): Promise<T> => {
-      run.console.phase(name);
-      return metrics.timer(name)(work);
-    };
-
-    const sampled = run.config.algorithm.filter_groups.enable
-      ? await sampleGroups(run, step, metrics, phase)
-      : await phase("gen", () => drawAnswers(run, step, metrics));
-    metrics.add("training/epoch", sampled.epoch);
-    let { batch } = sampled;
-    if (usesGreedyBaseline(run.config)) {
-      batch = await phase("gen_max", () => addGreedyBaselines(run, sampled.prompts, batch, step, metrics));
-    }
-    addBalanceMetrics(run, batch, metrics);
-    const scoring = async () => {
-      const { parts } = sampled;
-      if (parts) return { added: new DataProto(), parts };
-      const { added, columns } = await phase("reward", () => score(run, batch, sampled.scoring, undefined, metrics));
-      return { added, parts: columns.parts };
-    };
-    const logging = () => phase("old_log_prob", () => addOldLogProbs(run, batch, metrics));
-    const [scored, logged] = run.config.reward_model.launch_reward_fn_async
-      ? await Promise.all([scoring(), logging()])
-      : [await scoring(), await logging()];
-    batch = logged.union(scored.added);
-    this.checkFields(batch);
-    if (reference) batch = await phase("ref", () => addReferenceLogProbs(run, batch));
-    if (critic) batch = await phase("values", () => addValues(run, batch));
-    batch = await phase("adv", () => addAdvantages(run, batch, metrics));
-    const trained = run.config.algorithm.use_pf_ppo ? resampleByScore(run, batch, step, metrics) : batch;
-    if (critic) await phase("update_critic", () => updateCritic(run, trained, step, metrics));
-    if (step >= run.config.trainer.critic_warmup) {
-      await phase("update_actor", () => updateActor(run, trained, step, metrics));
-      await phase("update_weights", () => policy.updateWeights());
-    }
-    await phase("dump_rollout_generations", () => run.rollouts.train(batch, step, scored.parts));
-    return batch;
-  }
-
-  /** A curriculum orders the prompts to come, and a dataset may add rows, by what came of the step. */
-  private async tellData(batch: DataProto, step: number): Promise<void> {
-    const { loader, train } = this.run;
-    loader.update(batch);
-    if (train.onBatchEnd === undefined) return;
-    await train.onBatchEnd(batch, step);
-    loader.grow(train.length);
-  }
-
-  /** Fields that rewards and agent loops bring are known with the first batch. */
-  private checkFields(batch: DataProto): void {
-    if (!this.fieldsChecked) checkBatchFields(this.run.config, batch);
-    this.fieldsChecked = true;
-  }
-
-  private addStepMetrics(batch: DataProto, metrics: StepMetrics): void {
-    metrics.addAll(computeDataMetrics(batch));
-    metrics.addAll(this.run.train.stats);
-    const sum = (lengths: Int32Array): number => lengths.reduce((total, length) => total + length, 0);
-    const tokens = { all: sum(totalLengths(batch)), response: sum(responseLengths(batch)) };
-    const seconds = metrics.timings();
-    metrics.addAll(computeTimingMetrics(seconds, tokens));
-    metrics.addAll(computeThroughputMetrics(tokens.all, seconds["step"]!, this.run.policy.worldSize));
-    metrics.add("perf/cpu_memory_used_gb", process.memoryUsage.rss() / 2 ** 30);
-  }
-
-  /** Validation outside a step: a stop gives it up. @returns true when that happened. */
-  private async validateFirst(step: number): Promise<boolean> {
-    const { record, stop } = this.run;
-    return givesUp(async () => record.logBefore(await this.validate(step, stop), step), stop);
-  }
-
-  private async validate(step: number, signal: AbortSignal): Promise<Record<string, number>> {
-    const { record, rollouts, console, config, tokenizer } = this.run;
-    console.phase("validate");
-    const reported = new StepMetrics();
-    this.run.metrics.step = reported;
-    const answers = await answerValidation(this.run, step, reported, signal);
-    const metrics = validationMetrics(answers, reported);
-    record.validated(metrics);
-    await rollouts.validation(answers.batch, step, answers.columns.parts);
-    for (const line of showAnswers(answers, config.trainer.log_val_generations, tokenizer)) console.note(line);
-    return metrics;
-  }
-
-  private async restore({ parts }: Checkpoint): Promise<void> {
-    const { console, container, policy, critic, loader, klInReward, config, sites } = this.run;
-    const { engines, loader: position, extra } = parts;
-    await policy.loadState(engines["actor"]!);
-    if (critic && engines["critic"]) await critic.loadState(engines["critic"]);
-    else if (critic) console.logger.warn("The checkpoint has no critic: this run's starts from its model.");
-    container.loadStates(parts.plugins);
-    await loadRankStates(sites, parts, console.logger);
-    // Rows that were added while training are back now.
-    loader.grow(this.run.train.length);
-    loader.loadState(position as LoaderState);
-    if (klInReward) {
-      klInReward.control = createKlController(config.algorithm.kl_ctrl, (extra as PpoExtra).klCoefficient);
-    }
-  }
-
-  private async save(step: number): Promise<() => Promise<void>> {
-    const { record, container, policy, critic, loader, klInReward, config, sites } = this.run;
-    const [actor] = await policy.saveState();
-    const criticState = critic ? (await critic.saveState())[0] : undefined;
-    const extra: PpoExtra = klInReward ? { klCoefficient: klInReward.control.value } : {};
-    const wantsModel = (section: { checkpoint: { save_contents: readonly string[] } }): boolean =>
-      section.checkpoint.save_contents.includes("hf_model");
-    return record.save(step, {
-      engines: { actor: actor!, ...(criticState && { critic: criticState }) },
-      models: {
-        ...(wantsModel(config.actor_rollout_ref.actor) && { actor: (folder) => policy.savePretrained(folder) }),
-        ...(critic && wantsModel(config.critic) && { critic: (folder) => critic.savePretrained(folder) }),
-      },
-      loader: loader.saveState(),
-      // Every stream is named by the step that draws from it, so the seed is all of their state.
-      rng: { seed: config.trainer.seed },
-      plugins: container.saveStates(),
-      ...(await saveRankStates(sites)),
-      extra,
-    });
-  }
-
-  private async dispose(): Promise<void> {
-    this.run.ended.abort();
-    await this.run.close();
+  fit(): Promise<FitResult> {
+    return this.train();
   }
 }

@@ -15,6 +15,7 @@ import { readReportData, summarise, writeReport, writeRunFacts, type RunFacts } 
 import { JsonLinesFile } from "./rollout-log/json-lines.ts";
 import { ROLLOUTS_FILE } from "./rollout-log/rollout-log.ts";
 import { TRACES_FILE } from "./rollout-log/trace-log.ts";
+import type { RestartPoint } from "./restarts.ts";
 import { RunDirectory } from "./run-directory.ts";
 import type { RunConsole } from "./run-console.ts";
 import { Trackers } from "./trackers.ts";
@@ -34,6 +35,8 @@ export interface FitResult extends FitEnd {
   checkpoint?: string;
   /** The run's report.html; absent when no step was logged. */
   report?: string;
+  /** Times that the run went on after a worker had died; absent where none did. */
+  restarts?: number;
   /** Folder of the trained model in the Hugging Face layout, written when the last step was reached. */
   model?: string;
 }
@@ -46,6 +49,8 @@ export interface RunRecordOptions {
   keep: number | null;
   container: RunContainer;
   console: RunConsole;
+  /** Given where a worker's death ended the attempt before. */
+  restart: RestartPoint | undefined;
 }
 
 /** Closes the registries for the time of a run. @returns opens them again. */
@@ -84,15 +89,16 @@ export class RunRecord {
    * @returns steps done before.
    */
   async begin(restore: (checkpoint: Checkpoint) => Promise<void>): Promise<number> {
-    const { config, facts } = this.options;
+    const { config, facts, restart } = this.options;
     const { resume_mode, resume_from_path, default_local_dir } = this.trainer;
     this.directory = await RunDirectory.open(default_local_dir, this.options.console.logger);
-    const path = await this.checkpoints.resolveResume(resume_mode, resume_from_path);
+    const path = restart?.checkpoint ?? (await this.checkpoints.resolveResume(resume_mode, resume_from_path));
     const checkpoint = path === undefined ? undefined : await this.checkpoints.load(path);
     if (checkpoint) await restore(checkpoint);
     if (!checkpoint || !(await this.directory.owns(checkpoint.path))) await this.directory.setAside(config);
     else if (!("val_only" in this.trainer && this.trainer.val_only)) await this.goOnAfter(checkpoint.step);
-    if (facts) await this.directory.write(() => writeRunFacts(default_local_dir, facts));
+    const told = facts && { ...facts, ...(restart && { restarts: restart.restarts }) };
+    if (told) await this.directory.write(() => writeRunFacts(default_local_dir, told));
     if (checkpoint) this.tellResume(checkpoint);
     return checkpoint?.step ?? 0;
   }
@@ -130,11 +136,11 @@ export class RunRecord {
 
   /** Takes a step's metrics. */
   async log(metrics: Metrics, step: number): Promise<void> {
-    this.metrics = metrics;
+    this.metrics = this.restarts === 0 ? metrics : { ...metrics, "training/restarts": this.restarts };
     this.logged = true;
     this.done = step;
-    await this.trackers.log(metrics, step);
-    this.options.console.stepDone(step, metrics);
+    await this.trackers.log(this.metrics, step);
+    this.options.console.stepDone(step, this.metrics);
   }
 
   /** Takes metrics of a validation before the first step. */
@@ -142,6 +148,12 @@ export class RunRecord {
     this.logged = true;
     await this.trackers.log(metrics, step);
     this.options.console.show(metrics);
+  }
+
+  /** How far the run has come: steps logged, steps that its newest checkpoint holds, and that checkpoint. */
+  get progress(): { done: number; saved: number; checkpoint: string | undefined } {
+    const { done, saved, checkpoint } = this;
+    return { done, saved, checkpoint };
   }
 
   validated(metrics: Metrics): void {
@@ -166,6 +178,7 @@ export class RunRecord {
       directory: trainer.default_local_dir,
       checkpoint,
       report,
+      ...(this.restarts > 0 && { restarts: this.restarts }),
       model,
     };
     for (const line of [...summary, ...closingWords(result, this.start)]) console.note(line);
@@ -188,11 +201,19 @@ export class RunRecord {
 
   /** Closes what is open after an error, and says what is left of the run. */
   async abandon(): Promise<void> {
+    await this.release();
+    const left = failureWords(this.progress);
+    if (left) this.options.console.logger.warn(left);
+  }
+
+  /** Closes what is open, and says nothing: another attempt follows. */
+  async release(): Promise<void> {
     await this.trackers.close();
     this.options.console.end();
-    const { done, saved, checkpoint } = this;
-    const left = failureWords({ done, saved, checkpoint });
-    if (left) this.options.console.logger.warn(left);
     await this.directory?.close();
+  }
+
+  private get restarts(): number {
+    return this.options.restart?.restarts.length ?? 0;
   }
 }

@@ -31,6 +31,11 @@ export function commonTrainer(defaults: { project: string; experiment: string; e
       { "x-aliases": { path: "resume_path" } },
     ),
     resume_from_path: text("Checkpoint folder of `resume_path`.", null),
+    max_restarts: integer(
+      "Times that a run goes on by itself from its last checkpoint when a worker, its process or its machine died; 0: such a run fails.",
+      0,
+      { minimum: 0, "x-departure": "Not in verl, where such a run fails." },
+    ),
     default_local_dir: text(
       "Folder of checkpoints, metrics and the report.",
       "checkpoints/${trainer.project_name}/${trainer.experiment_name}",

@@ -2,6 +2,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { VERSION } from "../../registry/version.ts";
 import { replaceDurably } from "../checkpoint/durable-files.ts";
+import type { Restart } from "../restarts.ts";
 
 const FACTS_FILE = "run.json";
 
@@ -14,6 +15,8 @@ export interface RunFacts {
   seed: number | null;
   /** The resolved config, leaf by leaf, each with where its value comes from (`default`, `train.yaml:12`, the override's text). */
   config: { path: string; value: unknown; origin: string }[];
+  /** Times that the run went on by itself after a worker had died. */
+  restarts?: readonly Restart[];
 }
 
 export interface RunRecord extends RunFacts {
