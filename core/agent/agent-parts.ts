@@ -5,7 +5,8 @@ import type { Logger } from "../registry/logger.ts";
 import { nearest } from "../registry/nearest.ts";
 import type { RunContainer } from "../registry/run-container.ts";
 import type { AgentLoop } from "./agent-loop.ts";
-import { mapField, readEntriesFile, textField, type FileEntry } from "./entries-file.ts";
+import { AgentsFile } from "../config/agents-file.ts";
+import { mapField, readEntriesFile, textField } from "../config/entries-file.ts";
 import type { Interaction } from "./interaction.ts";
 import { ToolBox, type OfferedTool } from "./tool-box.ts";
 import type { ToolParser } from "./tool-parser.ts";
@@ -21,14 +22,13 @@ export interface AgentPartsConfig {
 }
 
 const MULTI_TURN = "actor_rollout_ref.rollout.multi_turn";
-const LOOPS = "actor_rollout_ref.rollout.agent.agent_loop_config_path";
 
 /** What the agent loops of one run share: the tools, the interactions, the parser, each made when it is first asked for. */
 export class AgentParts {
   private readonly box: ToolBox;
   private parsing: ToolParser | undefined;
   private talking: ReadonlyMap<string, Interaction> | undefined;
-  private loops: readonly FileEntry[] | undefined;
+  private loops: AgentsFile | undefined;
 
   constructor(
     private readonly container: RunContainer,
@@ -94,15 +94,13 @@ export class AgentParts {
   /**
    * The agent loop of a row's `agent_name`: an entry of `agent.agent_loop_config_path` of that name, or a key of the registry.
    * Entries have a `name`, `_target_` (a key of the registry `agent_loop`) and the loop's options beside them.
+   * @throws VerlError VERL_REGISTRY_KEY_UNKNOWN with the nearest of both
    */
   createLoop(name: string): AgentLoop {
-    const path = this.config.actor_rollout_ref.rollout.agent.agent_loop_config_path;
-    this.loops ??= path === null ? [] : readEntriesFile(path, "agent_loops", LOOPS);
-    const entry = this.loops.find((candidate) => candidate.name === name);
-    if (entry === undefined) return this.container.create("agent_loop", name);
-    const { name: _name, _target_: _key, ...options } = entry;
-    const locate = { file: path!, path: LOOPS };
-    return this.container.create("agent_loop", textField(entry, "_target_", LOOPS), { options, locate });
+    this.loops ??= new AgentsFile(this.config.actor_rollout_ref.rollout.agent.agent_loop_config_path);
+    this.loops.require(name);
+    const { key = name, ...more } = this.loops.find(name) ?? {};
+    return this.container.create("agent_loop", key, more);
   }
 
   /** Ends what the tools hold open. */

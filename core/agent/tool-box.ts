@@ -2,7 +2,7 @@ import { Ajv, type ValidateFunction } from "ajv";
 import { VerlError } from "../errors/verl-error.ts";
 import type { Logger } from "../registry/logger.ts";
 import type { RunContainer } from "../registry/run-container.ts";
-import { mapField, readEntriesFile, textField, type FileEntry } from "./entries-file.ts";
+import { mapField, readEntriesFile, textField, type FileEntry } from "../config/entries-file.ts";
 import type { Tool } from "./tool.ts";
 import { TOOL_ENTRY, ToolServer, type ToolSchema } from "./tool.ts";
 

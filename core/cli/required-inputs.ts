@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { LoadedConfig } from "../config/index.ts";
-import { expandPath } from "../data/expand-path.ts";
+import { expandPath } from "../config/expand-path.ts";
 import { VerlError } from "../errors/index.ts";
 import { isGiven } from "./is-given.ts";
 

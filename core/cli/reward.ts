@@ -1,7 +1,7 @@
 import { rename, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { loadRunConfig, type LoadedConfig } from "../config/index.ts";
-import { expandPath } from "../data/expand-path.ts";
+import { expandPath } from "../config/expand-path.ts";
 import { readRows, stringifyLosslessJson, type Tokenizer } from "../data/index.ts";
 import {
   ABORT_SIGNAL,
@@ -50,7 +50,7 @@ export const command: CliCommand = {
       .requiredOption("--data <file>", "answers: rollouts.jsonl, a dump of rollout_data_dir, or rows with a response")
       .option("--manager <key>", "reward manager; short for reward_model.reward_manager=<key>")
       .option("--out <file>", "write the rows here with their new scores, as JSON Lines")
-      .option("--json", "print the result as JSON; verl itself writes nothing else to stdout")
+      .option("--json", "print the result as JSON; stdout has nothing else, and what your code prints goes to stderr")
       .addHelpText(
         "after",
         `

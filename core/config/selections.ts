@@ -1,5 +1,6 @@
 import { isVerlError } from "../errors/index.ts";
 import { kindInfo, KIND_NAMES, registries, resolveOptions, type Kind, type OptionProblem } from "../registry/index.ts";
+import { AgentsFile } from "./agents-file.ts";
 import type { LoadedConfig } from "./load.ts";
 import { byImportance, type Note } from "./note.ts";
 import { problemsError, type Problem } from "./problem.ts";
@@ -70,6 +71,7 @@ export function checkSelections<S extends SchemaName>(
   const problems: Problem[] = [];
   const notes: Note[] = [...loaded.notes];
   let values = fromValue(loaded.config, { from: "default" }) as MapNode;
+  const agents = loaded.schema === "ppo" ? readAgents(loaded.config as PpoConfig) : undefined;
   for (const selector of selectorsOf(loaded.schema)) {
     const path = parsePath(selector.path);
     const node = getAt(values, path);
@@ -105,7 +107,8 @@ export function checkSelections<S extends SchemaName>(
     }
     try {
       const name = kind === "kl_penalty" ? key.replace(/\+$/, "") : key;
-      if (optionsAt === undefined) registries[kind].resolve(name, location);
+      if (kind === "agent_loop") agents?.require(name, location);
+      else if (optionsAt === undefined) registries[kind].resolve(name, location);
       else
         resolveOptions(kind, name, optionsOf(optionsAt, kind, name), (option) =>
           loaded.originOf(option === "" ? at : `${optionsAt}.${option}`),
@@ -114,6 +117,19 @@ export function checkSelections<S extends SchemaName>(
       problems.push(...problemsOf(error));
     }
     return [key];
+  }
+
+  /** What its file has wrong is told once, and then no name is said to be unknown. */
+  function readAgents({ actor_rollout_ref: policy }: PpoConfig): AgentsFile | undefined {
+    const path = policy.rollout.agent.agent_loop_config_path;
+    try {
+      const file = new AgentsFile(path);
+      file.check();
+      return file;
+    } catch (error) {
+      problems.push(...problemsOf(error));
+      return undefined;
+    }
   }
 
   function isRead(at: string): boolean {

@@ -5,7 +5,7 @@ import { VerlError, type ErrorLocation } from "../errors/verl-error.ts";
 import type { Injectable } from "../registry/entry.ts";
 import { importSource } from "../registry/import-source.ts";
 import { nearest } from "../registry/nearest.ts";
-import { expandPath } from "./expand-path.ts";
+import { expandPath } from "../config/expand-path.ts";
 
 /** A class in a file of the user's, as a config names it. */
 export interface CustomClass {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Tokenizer as PackageTokenizer } from "@huggingface/tokenizers";
 import { VerlError } from "../errors/verl-error.ts";
 import { ChatTemplate } from "./chat-template.ts";
-import { expandPath } from "./expand-path.ts";
+import { expandPath } from "../config/expand-path.ts";
 import { PieceCache } from "./piece-cache.ts";
 import type {
   ChatMessage,

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { VerlError } from "../errors/verl-error.ts";
-import { expandPath } from "./expand-path.ts";
+import { expandPath } from "../config/expand-path.ts";
 import { fileMissing } from "./file-missing.ts";
 import { readJson, readJsonLines } from "./json-rows.ts";
 import type { Row } from "./parquet/parquet-type.ts";

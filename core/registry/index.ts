@@ -63,3 +63,4 @@ export {
   type TokenValues,
 } from "./tokens.ts";
 export { VERSION } from "./version.ts";
+export type { KeysBeside } from "./unknown-key.ts";

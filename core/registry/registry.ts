@@ -6,7 +6,7 @@ import { kindInfo, type Kind } from "./kinds.ts";
 import { RENAMED } from "./known-keys.ts";
 import { createLogger } from "./logger.ts";
 import { kindStore, store, type Registration } from "./store.ts";
-import { unknownKey } from "./unknown-key.ts";
+import { unknownKey, type KeysBeside } from "./unknown-key.ts";
 
 export interface RegistrationOptions {
   /** Who registers: `package@version`. Default: the plugin being loaded, else `this program`. */
@@ -40,10 +40,10 @@ export class Registry<E extends EntryMeta = EntryMeta> {
     return this.find(key, location).entry;
   }
 
-  /** As `resolve`, with the canonical key and the source. */
-  find(key: string, location?: ErrorLocation): Registration<E> {
+  /** As `resolve`, with the canonical key and the source. @param beside names that were looked through already. */
+  find(key: string, location?: ErrorLocation, beside?: KeysBeside): Registration<E> {
     const found = this.lookup(key) ?? this.renamed(key);
-    if (found === undefined) throw unknownKey(this.kind, key, location);
+    if (found === undefined) throw unknownKey(this.kind, key, location, beside);
     return found;
   }
 

@@ -5,7 +5,7 @@ import { validateSelections } from "../../core/config/selections.ts";
 import { isVerlError } from "../../core/errors/index.ts";
 import { loadPlugins, registries, type EntryMeta, type Kind } from "../../core/registry/index.ts";
 import { clearRegistries } from "../registry/helpers.ts";
-import { load, problemsOf } from "./support.ts";
+import { load, problemsOf, withFiles } from "./support.ts";
 
 const option = (rule: object) => ({
   type: "object",
@@ -80,6 +80,50 @@ describe("validateSelections", () => {
     } finally {
       store[key] = full;
     }
+  });
+
+  describe("of agent loops that a file names", () => {
+    const AGENT = "actor_rollout_ref.rollout.agent";
+    const agents = (entries: string, loop: string): ReturnType<typeof load> =>
+      withFiles({ "agents.yaml": `agent_loops:\n${entries}` }, (folder) => {
+        const options = [
+          `${AGENT}.agent_loop_config_path=${folder}/agents.yaml`,
+          `${AGENT}.default_agent_loop=${loop}`,
+        ];
+        return validateSelections(load([...chosen, ...options]));
+      });
+    const calc = "  - {name: calc_agent, _target_: tool_agent}\n";
+
+    it("takes them as the default, beside the keys of the registry", () => {
+      for (const loop of ["calc_agent", "tool_agent"]) {
+        expect(agents(calc, loop).config.actor_rollout_ref.rollout.agent.default_agent_loop).toBe(loop);
+      }
+    });
+
+    it("suggests the nearest of both", () => {
+      const hints = (loop: string): string => problemsOf(() => agents(calc, loop))[0]!.hint!;
+      expect(hints("calc_agnet")).toMatch(/Did you mean "calc_agent"\?[^]*calc_agent \([^)]*agents\.yaml\)/);
+      expect(hints("tool_agnet")).toContain('Did you mean "tool_agent"?');
+    });
+
+    it.each([
+      ["an entry without a name", "  - {_target_: tool_agent}\n", "VERL_AGENT_FILE"],
+      ["a target that nothing goes by", "  - {name: a, _target_: tol_agent}\n", "VERL_REGISTRY_KEY_UNKNOWN"],
+      [
+        "an option that the loop does not have",
+        "  - {name: a, _target_: tool_agent, nope: 1}\n",
+        "VERL_OPTIONS_INVALID",
+      ],
+    ])("refuses %s before any run, and says in which file", (_what, entry, code) => {
+      const [problem, ...others] = problemsOf(() => agents(calc + entry, "calc_agent"));
+      expect(problem).toMatchObject({ code, location: { path: `${AGENT}.agent_loop_config_path` } });
+      expect(others).toEqual([]);
+    });
+
+    it("refuses a file that is not there", () => {
+      const missing = load([...chosen, `${AGENT}.agent_loop_config_path=/nowhere/agents.yaml`]);
+      expect(problemsOf(() => validateSelections(missing))).toMatchObject([{ code: "VERL_AGENT_FILE" }]);
+    });
   });
 
   it("lets the embedded engines stand in for verl's, and leaves its trackers out, aloud", () => {

@@ -1,6 +1,6 @@
 import { extname } from "node:path";
 import { isVerlError, VerlError } from "../../errors/verl-error.ts";
-import { expandPath } from "../expand-path.ts";
+import { expandPath } from "../../config/expand-path.ts";
 import { fileMissing } from "../file-missing.ts";
 import type { Row } from "../parquet/parquet-type.ts";
 import { readRows } from "../read-rows.ts";

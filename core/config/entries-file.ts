@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { LineCounter, parseDocument } from "yaml";
-import { expandPath } from "../data/expand-path.ts";
+import { expandPath } from "./expand-path.ts";
 import { VerlError } from "../errors/verl-error.ts";
 
 /** Aliases that a file may use; each can unfold to all that stands before it. */
