@@ -28,6 +28,11 @@ function piecesOf(batch: RecordBatch): Uint8Array[] {
 
 /** The batch as one Arrow IPC stream with one record batch; in `into` when that is large enough. */
 export function writeArrow(batch: DataProto, into?: Uint8Array): Uint8Array {
+  return join(arrowPieces(batch), into);
+}
+
+/** The same stream in pieces; those of tensors are views of the batch's own memory. */
+export function arrowPieces(batch: DataProto): Uint8Array[] {
   const nameless = allKeys(batch).find((key) => !isFieldName(key));
   if (nameless !== undefined) {
     throw new VerlError("VERL_BATCH_ARROW", `${JSON.stringify(nameless)} is no name for an Arrow field.`, {
@@ -48,7 +53,7 @@ export function writeArrow(batch: DataProto, into?: Uint8Array): Uint8Array {
   );
   const children = columns.map(({ data }) => data);
   const data = makeData({ type: new Struct(schema.fields), length: batch.length, nullCount: 0, children });
-  return join(piecesOf(new RecordBatch(schema, data)), into);
+  return piecesOf(new RecordBatch(schema, data));
 }
 
 function tensorColumn(key: string, array: NdArray): { field: Field; data: Data } {

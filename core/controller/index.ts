@@ -16,7 +16,7 @@ export type { NodeResources, Resources } from "./node-resources.ts";
 export { Listener } from "./listener.ts";
 export { ndCompute, ndComputeDataProto } from "./nd-compute.ts";
 export { ExchangeHub, MeetingPeers, type Peers } from "./peers.ts";
-export type { ChannelMessage, RankChannel } from "./rank-channel.ts";
+export type { ChannelMessage, Lent, RankChannel, SentMessage } from "./rank-channel.ts";
 export { RayTransport } from "./ray/ray-transport.ts";
 export { register, type MethodOptions, type RegisterOptions } from "./register.ts";
 export { startRank, type RemoteRankOptions } from "./remote-rank.ts";

@@ -1,8 +1,10 @@
+import { arrowPieces } from "../batch/arrow-write.ts";
 import { DataProto } from "../batch/data-proto.ts";
 import { isNdArray, NdArray, type DType } from "../batch/nd-array.ts";
 import { fromTagged, toTagged } from "../batch/tagged-json.ts";
 import { isVerlError, VerlError } from "../errors/index.ts";
 import { Listener } from "./listener.ts";
+import type { Lent } from "./rank-channel.ts";
 import type { Packed } from "./rank-protocol.ts";
 
 /** What stays in touch with the other side: arguments of a call may hold them. */
@@ -30,16 +32,16 @@ type ArrayName = keyof typeof ARRAYS;
 
 /**
  * Turns arguments or a result to JSON data and bytes: batches to Arrow streams, `NdArray`s and typed arrays to their bytes, `Map`s to
- * lists of pairs, abort signals and listeners to numbers, the rest to tagged JSON. Every blob is fresh memory that the caller may give away.
+ * lists of pairs, abort signals and listeners to numbers, the rest to tagged JSON. Blobs are views of the value's own memory.
  * @param where for messages: `an argument of actor.updateActor`.
  * @throws VERL_WORKER_PAYLOAD for functions, and instances of other classes.
  */
-export function pack(value: unknown, where: string, live: LiveBridge): { packed: Packed; blobs: Uint8Array[] } {
-  const blobs: Uint8Array[] = [];
-  const blob = (bytes: Uint8Array): number => blobs.push(bytes) - 1;
+export function pack(value: unknown, where: string, live: LiveBridge): { packed: Packed; blobs: Lent[] } {
+  const blobs: Lent[] = [];
+  const blob = (bytes: Lent): number => blobs.push(bytes) - 1;
   const own = (item: unknown, tag: (inner: unknown) => unknown): { $: string; value: unknown } | undefined => {
     if (typeof item !== "object" || item === null) return undefined;
-    if (item instanceof DataProto) return { $: "DataProto", value: blob(item.toArrow()) };
+    if (item instanceof DataProto) return { $: "DataProto", value: blob(arrowPieces(item)) };
     if (isNdArray(item)) return { $: "NdArray", value: [item.dtype, item.shape, blob(bytesOf(item.data))] };
     if (ArrayBuffer.isView(item)) {
       const name = arrayName(item);
@@ -102,9 +104,19 @@ const ARRAY_OF_DTYPE: Readonly<Record<string, ArrayName>> = {
 const arrayName = (value: ArrayBufferView): ArrayName | undefined =>
   (Object.keys(ARRAYS) as ArrayName[]).find((name) => value instanceof ARRAYS[name]);
 
-/** A copy of its bytes. */
-function bytesOf(view: ArrayBufferView): Uint8Array {
-  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength).slice();
+const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
+
+/** Lent bytes in memory of their own, for a channel that gives memory away. */
+export function copyOf(lent: Lent): Uint8Array {
+  const pieces = lent instanceof Uint8Array ? [lent] : lent;
+  const bytes = new Uint8Array(pieces.reduce((sum, { byteLength }) => sum + byteLength, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.byteLength;
+  }
+  return bytes;
 }
 
 function arrayOf(name: string, bytes: Uint8Array): unknown {

@@ -1,4 +1,14 @@
-/** One message between the controller and a rank. */
+/** Bytes that go out: in one place, or in pieces, which the receiver gets as one. */
+export type Lent = Uint8Array | readonly Uint8Array[];
+
+/** One message that goes out. */
+export interface SentMessage {
+  readonly head: ChannelMessage["head"];
+  /** As the receiver's blobs. They may be views of memory that is somebody's, and start anywhere. */
+  readonly blobs: readonly Lent[];
+}
+
+/** One message between the controller and a rank, as it arrives. */
 export interface ChannelMessage {
   /** Plain JSON data: what `JSON.parse(JSON.stringify(head))` gives back unchanged. A channel may carry it as JSON text or cloned. */
   readonly head: Readonly<Record<string, unknown>>;
@@ -18,10 +28,10 @@ export interface ChannelMessage {
  */
 export interface RankChannel {
   /**
-   * Sends a message. The memory of `blobs` is given away: a channel may move it to the receiver, so the caller never reads it again.
+   * Sends a message. The memory of `blobs` is lent: it is only read, and nobody changes it before the message has arrived.
    * @returns settles when the channel is ready for more (back-pressure). Never rejects: a lost channel tells by `onClose`.
    */
-  send(message: ChannelMessage): Promise<void>;
+  send(message: SentMessage): Promise<void>;
   /** Takes the messages that arrive. Called once. */
   onMessage(listener: (message: ChannelMessage) => void): void;
   /**

@@ -6,7 +6,7 @@ import type { HealthEvent } from "./health.ts";
 import { unpackError } from "./packed-error.ts";
 import { nothingLive, pack, unpack } from "./payload.ts";
 import type { ExchangeHub } from "./peers.ts";
-import type { ChannelMessage, RankChannel } from "./rank-channel.ts";
+import type { ChannelMessage, Lent, RankChannel } from "./rank-channel.ts";
 import { PROTOCOL, type FromRank, type RankSpec, type ToRank } from "./rank-protocol.ts";
 import type { RankPlace } from "./resource-pool.ts";
 import { rankEnv, type RankHandle, type SpawnRequest } from "./transport.ts";
@@ -282,7 +282,7 @@ class RemoteRank implements RankHandle {
     for (const listener of this.listeners) listener({ rank: this.rank, state, reason });
   }
 
-  private send(message: ToRank, blobs: readonly Uint8Array[] = []): void {
+  private send(message: ToRank, blobs: readonly Lent[] = []): void {
     if (this.death === undefined) void this.options.channel.send({ head: message, blobs });
   }
 }

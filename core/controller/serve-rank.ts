@@ -6,7 +6,7 @@ import { Listener } from "./listener.ts";
 import { packError, unpackError } from "./packed-error.ts";
 import { nothingLive, pack, unpack, type LiveBridge } from "./payload.ts";
 import { MeetingPeers, type Turn } from "./peers.ts";
-import type { ChannelMessage, RankChannel } from "./rank-channel.ts";
+import type { ChannelMessage, Lent, RankChannel } from "./rank-channel.ts";
 import { PROTOCOL, type FromRank, type PackedError, type RankSpec, type ToRank } from "./rank-protocol.ts";
 import { callRegistered } from "./register.ts";
 import type { Worker, WorkerClass } from "./worker.ts";
@@ -201,7 +201,7 @@ class RankServer {
     this.done();
   }
 
-  private send(message: FromRank, blobs: readonly Uint8Array[] = []): void {
+  private send(message: FromRank, blobs: readonly Lent[] = []): void {
     void this.channel.send({ head: message, blobs });
   }
 }

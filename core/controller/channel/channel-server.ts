@@ -1,8 +1,9 @@
-import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { createServer, Socket, type AddressInfo, type Server } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { VerlError } from "../../errors/index.ts";
 import type { Logger } from "../../registry/logger.ts";
 import { receive, welcome } from "./handshake.ts";
+import { ReadInPlace } from "./onread.ts";
 import { TcpChannel } from "./tcp-channel.ts";
 
 export interface ChannelServerOptions {
@@ -38,9 +39,10 @@ export class ChannelServer {
 
   /** @throws VERL_CONTROLLER_LISTEN when the address is not this machine's, or taken. */
   static async listen({ host, port, tls, log }: ChannelServerOptions): Promise<ChannelServer> {
-    const server = tls ? createTlsServer(tls) : createServer({ noDelay: true });
+    const server = tls ? createTlsServer(tls) : createServer({ pauseOnConnect: true });
     const own = new ChannelServer(server, log);
-    server.on(tls ? "secureConnection" : "connection", (socket: Socket) => void own.meet(socket));
+    if (tls) server.on("secureConnection", (socket: Socket) => void own.meet(socket, new TcpChannel(socket)));
+    else server.on("connection", (accepted: Socket) => void own.meet(...readInPlace(accepted)));
     await new Promise<void>((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)));
       server.listen({ host, port }, resolve);
@@ -68,8 +70,7 @@ export class ChannelServer {
     for (const socket of this.strangers) socket.destroy();
   }
 
-  private async meet(socket: Socket): Promise<void> {
-    const channel = new TcpChannel(socket);
+  private async meet(socket: Socket, channel: TcpChannel): Promise<void> {
     if (this.strangers.size >= MAX_STRANGERS) return channel.close("came at a bad time", true);
     this.strangers.add(socket);
     try {
@@ -90,6 +91,24 @@ export class ChannelServer {
       this.strangers.delete(socket);
     }
   }
+}
+
+/**
+ * The same connection as a socket that reads in place, which a server does not make by itself: its handle goes to a new socket.
+ * @param accepted paused. Where it has no handle to give, it reads as streams do.
+ */
+function readInPlace(accepted: Socket): [Socket, TcpChannel] {
+  const held = accepted as { _handle?: unknown };
+  const handle = held._handle;
+  if (typeof handle !== "object" || handle === null) {
+    accepted.resume();
+    return [accepted, new TcpChannel(accepted)];
+  }
+  held._handle = null;
+  const reading = new ReadInPlace();
+  const options: object = { handle, onread: reading.onread };
+  const socket = new Socket(options);
+  return [socket, reading.feed(new TcpChannel(socket, true))];
 }
 
 function listenError({ code, message }: NodeJS.ErrnoException, host: string, port: number): VerlError {

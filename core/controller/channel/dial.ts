@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { introduce } from "./handshake.ts";
+import { ReadInPlace } from "./onread.ts";
 import { TcpChannel } from "./tcp-channel.ts";
 
 /** Everything that a process needs to reach its controller. */
@@ -14,9 +15,6 @@ export interface Link {
   /** The controller's certificate in PEM, which alone is trusted; absent: no TLS. */
   readonly certificate?: string;
 }
-
-/** Reused for all reads; larger ones gain nothing, and each at once is what makes bulk fast. */
-const READ_BYTES = 256 * 1024;
 
 /** Connects to the controller. @throws in words why that is not possible */
 export async function dial({ host, port, id, secret, certificate }: Link): Promise<TcpChannel> {
@@ -32,15 +30,10 @@ export async function dial({ host, port, id, secret, certificate }: Link): Promi
 
 function dialPlain(host: string, port: number): Promise<TcpChannel> {
   return new Promise((resolve, reject) => {
-    let channel: TcpChannel | undefined;
-    const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
-    const callback = (bytes: number): boolean => {
-      channel?.receive(buffer.subarray(0, bytes));
-      return true;
-    };
-    const socket = connect({ host, port, onread: { buffer, callback } }, () => {
+    const reading = new ReadInPlace();
+    const socket = connect({ host, port, onread: reading.onread }, () => {
       socket.off("error", reject);
-      resolve((channel = new TcpChannel(socket, true)));
+      resolve(reading.feed(new TcpChannel(socket, true)));
     });
     socket.once("error", reject);
   });

@@ -1,5 +1,4 @@
-import type { ChannelMessage } from "../rank-channel.ts";
-import { bufferPool } from "./buffer-pool.ts";
+import type { ChannelMessage, Lent, SentMessage } from "../rank-channel.ts";
 
 /*
  * A message on the wire, numbers little-endian:
@@ -22,8 +21,30 @@ const STRANGER_LIMITS: FrameLimits = { head: 4096, blobs: 0 };
 /** What a peer may send: a message is held in memory as a whole. */
 export const PEER_LIMITS: FrameLimits = { head: 1 << 28, blobs: 2 ** 34 };
 
+/** Fewer bytes are sooner copied together than written, or read, by themselves. */
+const SMALL = 16 * 1024;
+
+/** A message as the pieces to write one after the other; none of the large ones is copied. */
+export function frame(message: SentMessage): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  let small: Uint8Array[] = [frameHead(message)];
+  const flush = (): void => {
+    if (small.length > 0) pieces.push(small.length === 1 ? small[0]! : Buffer.concat(small));
+    small = [];
+  };
+  for (const piece of message.blobs.flat()) {
+    if (piece.byteLength < SMALL) small.push(piece);
+    else {
+      flush();
+      pieces.push(piece);
+    }
+  }
+  flush();
+  return pieces;
+}
+
 /** Everything of a message but its blobs. */
-export function frameHead({ head, blobs }: ChannelMessage): Buffer {
+function frameHead({ head, blobs }: SentMessage): Buffer {
   const text = JSON.stringify(head);
   const lengths = blobs.length * 8;
   const bytes = Buffer.byteLength(text);
@@ -31,10 +52,13 @@ export function frameHead({ head, blobs }: ChannelMessage): Buffer {
   frame.writeUInt32LE(MAGIC, 0);
   frame.writeUInt32LE(bytes, 4);
   frame.writeUInt32LE(blobs.length, 8);
-  blobs.forEach((blob, index) => frame.writeBigUInt64LE(BigInt(blob.byteLength), FIXED_BYTES + index * 8));
+  blobs.forEach((blob, index) => frame.writeBigUInt64LE(BigInt(bytesIn(blob)), FIXED_BYTES + index * 8));
   frame.write(text, FIXED_BYTES + lengths);
   return frame;
 }
+
+const bytesIn = (lent: Lent): number =>
+  lent instanceof Uint8Array ? lent.byteLength : lent.reduce((sum, { byteLength }) => sum + byteLength, 0);
 
 type Section = "fixed" | "lengths" | "head" | "blob";
 
@@ -62,12 +86,23 @@ export class FrameReader {
     for (let at = 0; at < bytes.byteLength;) {
       const part = bytes.subarray(at, at + this.target.byteLength - this.filled);
       this.target.set(part, this.filled);
-      this.filled += part.byteLength;
       at += part.byteLength;
-      while (this.filled === this.target.byteLength) {
-        const message = this.advance();
-        if (message) deliver(message);
-      }
+      this.wrote(part.byteLength, deliver);
+    }
+  }
+
+  /** Memory for the next bytes, where they are many of a payload: who can puts them there, at its start, and says so by `wrote`. */
+  get room(): Uint8Array | undefined {
+    const left = this.target.byteLength - this.filled;
+    return this.section === "blob" && left >= SMALL ? this.target.subarray(this.filled) : undefined;
+  }
+
+  /** So many bytes are in the room. Otherwise as `push`. */
+  wrote(bytes: number, deliver: (message: ChannelMessage) => void): void {
+    this.filled += bytes;
+    while (this.filled === this.target.byteLength) {
+      const message = this.advance();
+      if (message) deliver(message);
     }
   }
 
@@ -102,7 +137,8 @@ export class FrameReader {
         this.blobs.push(this.target);
     }
     if (this.blobs.length < this.lengths.length) {
-      this.expect("blob", bufferPool.take(this.lengths[this.blobs.length]!));
+      // Not filled with zeros, and never a part of a pool that others use, since its receiver owns all of it.
+      this.expect("blob", Buffer.allocUnsafeSlow(this.lengths[this.blobs.length]!));
       return undefined;
     }
     const message = { head: this.head, blobs: this.blobs };

@@ -1,7 +1,6 @@
 import type { Socket } from "node:net";
-import type { ChannelMessage, RankChannel } from "../rank-channel.ts";
-import { bufferPool } from "./buffer-pool.ts";
-import { frameHead, FrameReader, PEER_LIMITS } from "./frame.ts";
+import type { ChannelMessage, RankChannel, SentMessage } from "../rank-channel.ts";
+import { frame, FrameReader, PEER_LIMITS } from "./frame.ts";
 
 /** How long a closed end waits for what it sent to be taken. */
 const LINGER_MS = 3000;
@@ -26,7 +25,7 @@ export class TcpChannel implements RankChannel {
   readonly ended: Promise<void>;
   private explain: Explain = (reason) => Promise.resolve(reason);
 
-  /** @param socket connected; its bytes go to `receive` where the caller has set up `onread`. */
+  /** @param readsItself the caller has set up `onread`: bytes come by `receive` and `received`. */
   constructor(
     private readonly socket: Socket,
     readsItself = false,
@@ -43,9 +42,23 @@ export class TcpChannel implements RankChannel {
 
   /** Bytes that came in; they stay the caller's. */
   receive(bytes: Uint8Array): void {
+    this.read(() => this.reader.push(bytes, (message) => this.take(message)));
+  }
+
+  /** Where the next bytes may be put instead: at its start, told of by `received`. */
+  get room(): Uint8Array | undefined {
+    return this.open ? this.reader.room : undefined;
+  }
+
+  /** So many bytes have been put in the room. */
+  received(bytes: number): void {
+    this.read(() => this.reader.wrote(bytes, (message) => this.take(message)));
+  }
+
+  private read(work: () => void): void {
     if (!this.open) return;
     try {
-      this.reader.push(bytes, (message) => this.take(message));
+      work();
     } catch (error) {
       this.close(`sent what cannot be read: ${error instanceof Error ? error.message : String(error)}`, true);
     }
@@ -57,14 +70,12 @@ export class TcpChannel implements RankChannel {
     if (explain) this.explain = explain;
   }
 
-  send(message: ChannelMessage): Promise<void> {
+  send(message: SentMessage): Promise<void> {
     if (!this.open) return Promise.resolve();
     const { socket } = this;
     socket.cork();
-    let ready = socket.write(frameHead(message));
-    for (const blob of message.blobs) {
-      if (blob.byteLength > 0) ready = socket.write(blob, () => bufferPool.giveBack(blob));
-    }
+    let ready = true;
+    for (const piece of frame(message)) ready = socket.write(piece);
     socket.uncork();
     if (ready && !socket.writableNeedDrain) return Promise.resolve();
     this.draining ??= new Promise<void>((resolve) => {

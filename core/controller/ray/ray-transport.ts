@@ -24,6 +24,9 @@ const CONTROLLER_UNREACHABLE_S = 60;
 /** How long the reason of a lost connection is waited for. */
 const REASON_MS = 1500;
 
+/** As the command line does for itself (core/cli/bin.ts): batches are large arrays, made anew all the time. */
+const LARGE_PAGES = { GLIBC_TUNABLES: "glibc.malloc.hugetlb=1" };
+
 interface Cluster {
   readonly server: ChannelServer;
   readonly driver: RayDriver;
@@ -136,7 +139,7 @@ export class RayTransport implements Transport {
       bundle: root.places[place.bundle]!.localRank,
       resources: share(root),
       argv: rankCommand(),
-      env: { ...request.env, ...rankEnv(place, request.pool.worldSize) },
+      env: { ...LARGE_PAGES, ...request.env, ...rankEnv(place, request.pool.worldSize) },
       cwd: process.cwd(),
     };
   }

@@ -1,4 +1,5 @@
-import type { ChannelMessage, RankChannel } from "../rank-channel.ts";
+import { copyOf } from "../payload.ts";
+import type { ChannelMessage, RankChannel, SentMessage } from "../rank-channel.ts";
 
 /** What a `MessagePort` and a thread have in common. */
 export interface ThreadPort {
@@ -7,7 +8,7 @@ export interface ThreadPort {
   close(): void;
 }
 
-/** A channel between two threads: heads are cloned, blobs are moved. */
+/** A channel between two threads: heads are cloned, blobs are copied once, and the copies moved. */
 export class PortChannel implements RankChannel {
   private closeListener: ((reason: string) => void) | undefined;
   private closed: string | undefined;
@@ -17,8 +18,11 @@ export class PortChannel implements RankChannel {
     port.on("close", () => this.lost("closed its channel"));
   }
 
-  send({ head, blobs }: ChannelMessage): Promise<void> {
-    if (this.closed === undefined) this.port.postMessage({ head, blobs }, movable(blobs));
+  send({ head, blobs: lent }: SentMessage): Promise<void> {
+    if (this.closed !== undefined) return Promise.resolve();
+    const blobs = lent.map(copyOf);
+    const moved = blobs.map(({ buffer }) => buffer as ArrayBuffer);
+    this.port.postMessage({ head, blobs }, moved);
     return Promise.resolve();
   }
 
@@ -42,12 +46,4 @@ export class PortChannel implements RankChannel {
     this.closed = reason;
     this.closeListener?.(reason);
   }
-}
-
-/** The memory of blobs that is all theirs; what lies in a pool that others share is copied by `postMessage`. */
-function movable(blobs: readonly Uint8Array[]): ArrayBuffer[] {
-  const whole = blobs.filter(
-    ({ buffer, byteLength }) => buffer instanceof ArrayBuffer && buffer.byteLength === byteLength,
-  );
-  return [...new Set(whole.map(({ buffer }) => buffer as ArrayBuffer))];
 }

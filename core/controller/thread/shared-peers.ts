@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
-import { nothingLive, pack, unpack } from "../payload.ts";
+import { copyOf, nothingLive, pack, unpack } from "../payload.ts";
 import { addInOrder, MeetingPeers, type Turn } from "../peers.ts";
 import type { Packed } from "../rank-protocol.ts";
 
@@ -37,7 +37,8 @@ export class SharedPeers extends MeetingPeers {
   ) {
     super(rank, worldSize, async (turn, value) => {
       const { packed, blobs } = pack(value, "an exchange between ranks", nothingLive);
-      const all = await this.swap({ turn, packed, blobs });
+      // `postMessage` would copy all of the memory that a view is a view of.
+      const all = await this.swap({ turn, packed, blobs: blobs.map(copyOf) });
       return all.map(({ packed: from, blobs: bytes = [] }, peer) =>
         peer === rank ? value : unpack(from, bytes, nothingLive),
       );
