@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { VerlError } from "../errors/index.ts";
 import { kindInfo, type Kind } from "../registry/index.ts";
+import { DataProto } from "../batch/data-proto.ts";
 import { mapValues, type Batch } from "./batch.ts";
+import { contentOf } from "./content.ts";
 import { close, difference, type Outcome } from "./outcome.ts";
 import { Violation } from "./property.ts";
 import { evaluate, type Subject } from "./subject.ts";
@@ -50,9 +52,7 @@ export function checkCases(kind: Kind, key: string, cases: GoldenCases<GoldenCas
     if (names.has(one.name)) throw weak(`have two of the name "${one.name}"`);
     names.add(one.name);
     if (leaves(one.expected ?? {}).length === 0) throw weak(`expect nothing in "${one.name}"`);
-    const content = JSON.stringify([one.input, one.config ?? {}], (_, value: unknown) =>
-      typeof value === "number" && !Number.isFinite(value) ? String(value) : value,
-    );
+    const content = contentOf([one.input, one.config ?? {}]);
     const twin = contents.get(content);
     if (twin !== undefined) throw weak(`have the same input in "${twin}" and "${one.name}"`);
     contents.set(content, one.name);
@@ -115,9 +115,9 @@ function batchOf(input: Readonly<Record<string, unknown>>, settings: Record<stri
 const isMatrix = (value: unknown): value is Matrix =>
   Array.isArray(value) && value.length > 0 && value.every(Array.isArray);
 
-/** All that a value says: numbers, texts, flags; none for empty lists and undefined. */
+/** All that a value says: numbers, texts, flags, batches; none for empty lists and undefined. */
 const leaves = (value: unknown): unknown[] =>
-  typeof value === "object" && value !== null
+  typeof value === "object" && value !== null && !(value instanceof DataProto)
     ? Object.values(value).flatMap(leaves)
     : value === undefined
       ? []

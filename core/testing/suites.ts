@@ -1,6 +1,7 @@
 import type { Kind, ManifestTesting } from "../registry/index.ts";
 import { advEstSuite } from "./adv-est.ts";
 import { agentLoopSuite } from "./agent-loop.ts";
+import { dispatchSuite } from "./dispatch.ts";
 import type { EntrySubject } from "./entry-properties.ts";
 import { interactionSuite } from "./interaction.ts";
 import { klPenaltySuite } from "./kl-penalty.ts";
@@ -23,6 +24,7 @@ const tests =
 const TESTS: Partial<Record<Kind, TestsOf>> = {
   adv_estimator: tests(advEstSuite),
   agent_loop: tests(agentLoopSuite),
+  dispatch: tests(dispatchSuite),
   interaction: tests(interactionSuite),
   kl_penalty: tests(klPenaltySuite),
   loss_agg: tests(lossAggSuite),
