@@ -20,5 +20,5 @@ const end = (): boolean => process.kill(process.pid, "SIGKILL");
 
 const { link, silentS } = workerData as BeatData;
 const channel = await dial(link);
-keepBeat(channel, silentS, end);
+keepBeat(channel, () => silentS, end);
 channel.onClose(() => setTimeout(end, GRACE_MS));

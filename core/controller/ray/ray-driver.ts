@@ -49,6 +49,8 @@ interface DriverNode {
 
 /** Seconds without a word after which the driver is given up. */
 const SILENT_S = 8;
+/** The same while it joins the cluster: Ray then holds Python's lock, which on a busy machine takes long. */
+const JOINING_SILENT_S = 60;
 const END_MS = 15_000;
 
 /** The controller's side of driver.py, once it has connected. */
@@ -71,12 +73,17 @@ export class RayDriver {
   /** Waits until it has joined the cluster. */
   ready(): Promise<void> {
     return new Promise((resolve, reject) => {
+      let joined = false;
+      const ready = (): void => {
+        joined = true;
+        resolve();
+      };
       void this.gone.then((reason) => reject(lostDriver(reason)));
       keepBeat(
         this.channel,
-        SILENT_S,
+        () => (joined ? SILENT_S : JOINING_SILENT_S),
         (reason) => this.channel.close(reason, true),
-        ({ head }) => this.understand(head as FromDriver, resolve),
+        ({ head }) => this.understand(head as FromDriver, ready),
       );
     });
   }

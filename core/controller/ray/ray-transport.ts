@@ -240,10 +240,14 @@ class RankStart {
   }
 
   private watch(beat: TcpChannel): void {
-    keepBeat(beat, RANK_UNREACHABLE_S, (reason) => {
-      beat.close(reason, true);
-      this.settleOver(reason);
-    });
+    keepBeat(
+      beat,
+      () => RANK_UNREACHABLE_S,
+      (reason) => {
+        beat.close(reason, true);
+        this.settleOver(reason);
+      },
+    );
   }
 
   private died(reason: string): VerlError {
