@@ -53,7 +53,7 @@ export { selectUnmasked } from "./select-unmasked.ts";
 export { resolveKlPenalty, straightThrough } from "./straight-through.ts";
 export { tokenShare } from "./token-share.ts";
 export { valueLoss, type ValueLossInput } from "./value-loss.ts";
+export { tokenField } from "./token-field.ts";
 export { sumOf, tokenRuns, type TokenRuns } from "./token-runs.ts";
 export { whitenByTokens } from "./whiten-by-tokens.ts";
 export { whitenTokens } from "./whiten-tokens.ts";
-export { withoutGradient } from "./without-gradient.ts";

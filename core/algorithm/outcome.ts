@@ -1,6 +1,7 @@
-import { NdArray } from "../batch/nd-array.ts";
+import type { NdArray } from "../batch/nd-array.ts";
 import type { AdvantageInput } from "./advantage-estimator.ts";
 import { checkAdvantageInput, notFinite } from "./check-advantage-input.ts";
+import { tokenField } from "./token-field.ts";
 import { sumOf, tokenRuns, zeroStretches, type TokenRuns } from "./token-runs.ts";
 
 /** What outcome estimators start from: one score a row, and which rows take part in statistics. */
@@ -50,12 +51,13 @@ export function outcomes(input: AdvantageInput): Outcomes {
 export function spreadOverTokens(
   values: ArrayLike<number>,
   mask: NdArray<"float32">,
-  { starts, ends, ofRow } = tokenRuns(mask),
+  runs = tokenRuns(mask),
 ): NdArray<"float32"> {
-  const spread = NdArray.zeros("float32", mask.shape);
+  const { starts, ends, ofRow } = runs;
+  const spread = tokenField(mask.shape, runs);
   for (let row = 0; row < mask.rows; row++) {
     for (let run = ofRow[row]!; run < ofRow[row + 1]!; run++) {
-      if (values[row] !== 0) spread.data.fill(values[row]!, starts[run], ends[run]);
+      spread.data.fill(values[row]!, starts[run], ends[run]);
     }
   }
   return spread;

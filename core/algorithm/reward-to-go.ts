@@ -1,6 +1,7 @@
-import { NdArray } from "../batch/nd-array.ts";
+import type { NdArray } from "../batch/nd-array.ts";
 import type { AdvantageInput } from "./advantage-estimator.ts";
 import { checkAdvantageInput, notFinite } from "./check-advantage-input.ts";
+import { tokenField } from "./token-field.ts";
 import { tokenRuns, zeroStretches } from "./token-runs.ts";
 
 /**
@@ -11,11 +12,12 @@ import { tokenRuns, zeroStretches } from "./token-runs.ts";
 export function rewardToGo(
   input: AdvantageInput,
   gamma = 1,
-  { starts, ends, ofRow } = tokenRuns(input.response_mask),
+  runs = tokenRuns(input.response_mask),
 ): NdArray<"float32"> {
   checkAdvantageInput(input);
   const { token_level_rewards, response_mask, unscored } = input;
-  const returns = NdArray.zeros("float32", response_mask.shape);
+  const { starts, ends, ofRow } = runs;
+  const returns = tokenField(response_mask.shape, runs, unscored);
   const [rewards, target] = [token_level_rewards.data, returns.data];
   const isZero = zeroStretches(rewards, response_mask.rowSize);
   for (let row = 0; row < response_mask.rows; row++) {

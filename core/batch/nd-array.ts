@@ -27,6 +27,9 @@ export type RowIds = ArrayLike<number>;
 /** Rows of fewer elements are gathered by a plain loop; longer ones by `set`, whose call costs about as much as this many stores. */
 const SMALL_ROW = 32;
 
+/** Arrays of fewer bytes cost less when V8 itself makes them, cleared. */
+const SMALL_ARRAY = 4096;
+
 /**
  * A dense row-major array: the shape and a flat typed array (or a view of one). The first axis is the batch axis.
  * Treat `data` as read-only once the array is shared: views (`row`, `slice`, `reshape`) see what is written through any of them.
@@ -66,6 +69,14 @@ export class NdArray<D extends DType = DType> {
     return new NdArray(dtype, shape, allocate(dtype, elementCount(shape)));
   }
 
+  /**
+   * An array whose elements hold anything at all until its maker has written every one of them: memory that was used before is neither
+   * cleared nor fetched from the system, which for a large array takes longer than most formulas do.
+   */
+  static unwritten<D extends DType>(dtype: D, shape: readonly number[]): NdArray<D> {
+    return new NdArray(dtype, shape, allocateUnwritten(dtype, elementCount(shape)));
+  }
+
   /** A typed array as a field of one element a row; undefined for anything else. */
   static fromTyped(value: unknown): NdArray | undefined {
     if (value instanceof Float32Array) return new NdArray("float32", [value.length], value);
@@ -97,7 +108,7 @@ export class NdArray<D extends DType = DType> {
       into?.dtype === first.dtype &&
       into.data.length >= size &&
       parts.every((part) => part.data.buffer !== into.data.buffer);
-    const data = reusable ? view(into.data as DTypeArrays[D], 0, size) : allocate(first.dtype, size);
+    const data = reusable ? view(into.data as DTypeArrays[D], 0, size) : allocateUnwritten(first.dtype, size);
     let offset = 0;
     for (const part of parts) {
       put(data, part.data, offset);
@@ -139,7 +150,7 @@ export class NdArray<D extends DType = DType> {
   /** Copies of the named rows, in that order, repeats allowed. */
   gather(ids: RowIds): NdArray<D> {
     const size = this.rowSize;
-    const data = allocate(this.dtype, ids.length * size);
+    const data = allocateUnwritten(this.dtype, ids.length * size);
     const source: Writable = this.data;
     const target: Writable = data;
     if (size < SMALL_ROW) {
@@ -242,6 +253,13 @@ function checkRow(index: number, rows: number): number {
 
 function allocate<D extends DType>(dtype: D, length: number): DTypeArrays[D] {
   return new ARRAY_OF[dtype](length) as DTypeArrays[D];
+}
+
+function allocateUnwritten<D extends DType>(dtype: D, length: number): DTypeArrays[D] {
+  const bytes = length * ARRAY_OF[dtype].BYTES_PER_ELEMENT;
+  if (bytes < SMALL_ARRAY) return allocate(dtype, length);
+  const { buffer } = Buffer.allocUnsafeSlow(bytes);
+  return new ARRAY_OF[dtype](buffer) as DTypeArrays[D];
 }
 
 function view<D extends DType>(data: DTypeArrays[D], start: number, end: number): DTypeArrays[D] {

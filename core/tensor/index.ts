@@ -4,6 +4,7 @@ export { createRng, type Rng } from "./rng.ts";
 export { readSafetensors, safetensorsChunks, type SafetensorsFile, type StoredArray } from "./safetensors.ts";
 export type { BackendInstall, BackendOptions, TensorBackend } from "./tensor-backend.ts";
 export { callKernel, ensureGradient, hasKernel, type SelectiveKernel } from "./kernel/call.ts";
+export { withoutGradient } from "./without-gradient.ts";
 export {
   composedLinearLogProbEntropy,
   LINEAR_LOG_PROB_ENTROPY,

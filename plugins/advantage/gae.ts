@@ -1,4 +1,12 @@
-import { checkAdvantageInput, NdArray, notFinite, tokenRuns, whitenTokens, type AdvantageEstimator } from "verl";
+import {
+  checkAdvantageInput,
+  notFinite,
+  tokenField,
+  tokenRuns,
+  whitenTokens,
+  type AdvantageEstimator,
+  type NdArray,
+} from "verl";
 
 /**
  * Generalized advantage estimation: how much better a token turned out than the critic expected.
@@ -22,8 +30,8 @@ export const gae: AdvantageEstimator = {
     const rewards = token_level_rewards.data;
     const runs = tokenRuns(response_mask);
     const { starts, ends, ofRow } = runs;
-    const advantages = NdArray.zeros("float32", response_mask.shape);
-    const returns = NdArray.zeros("float32", response_mask.shape);
+    const advantages = tokenField(response_mask.shape, runs, unscored);
+    const returns = tokenField(response_mask.shape, runs, unscored);
     const decay = gamma * lam;
     for (let row = 0; row < response_mask.rows; row++) {
       if (unscored?.[row]) continue;

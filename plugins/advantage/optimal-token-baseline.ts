@@ -2,13 +2,14 @@ import {
   fastExp,
   GROUP_METRICS,
   groupedOutcomes,
-  NdArray,
   rewardToGo,
+  tokenField,
   type AdvantageConfig,
   type AdvantageContext,
   type AdvantageEstimator,
   type AdvantageInput,
   type AdvantageOutput,
+  type NdArray,
 } from "verl";
 
 const EPSILON = 1e-8;
@@ -50,10 +51,14 @@ export function lessTokenBaseline(
   ctx: AdvantageContext,
   { compact }: { compact: boolean },
 ): AdvantageOutput {
-  const { groups, lengths, runs } = groupedOutcomes(input, ctx);
+  const { groups, lengths, counted, runs } = groupedOutcomes(input, ctx);
   const { starts, ends, ofRow } = runs;
   const returns = rewardToGo(input, 1, runs);
-  const advantages = NdArray.zeros("float32", returns.shape);
+  const advantages = tokenField(
+    returns.shape,
+    runs,
+    counted.map((scored) => 1 - scored),
+  );
   const [gains, target] = [returns.data, advantages.data];
   const width = returns.rowSize;
   const normOf = gradientNorm(input);

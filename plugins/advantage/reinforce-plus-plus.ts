@@ -1,4 +1,4 @@
-import { NdArray, rewardToGo, tokenRuns, whitenTokens, type AdvantageEstimator } from "verl";
+import { rewardToGo, tokenField, tokenRuns, whitenTokens, type AdvantageEstimator } from "verl";
 
 /**
  * REINFORCE++: discounted reward to go, whitened over all tokens of the batch; no critic, no groups.
@@ -17,7 +17,7 @@ export const reinforcePlusPlus: AdvantageEstimator = {
   compute(input, { gamma }) {
     const runs = tokenRuns(input.response_mask);
     const returns = rewardToGo(input, gamma, runs);
-    const advantages = NdArray.zeros("float32", returns.shape);
+    const advantages = tokenField(returns.shape, runs, input.unscored);
     whitenTokens(returns.data, runs, input.unscored, advantages.data);
     return { advantages, returns };
   },

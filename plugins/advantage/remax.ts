@@ -1,4 +1,4 @@
-import { NdArray, rewardToGo, tokenRuns, type AdvantageEstimator } from "verl";
+import { rewardToGo, tokenField, tokenRuns, type AdvantageEstimator, type NdArray } from "verl";
 
 /**
  * ReMax: the reward of the greedy answer to the same prompt is the baseline.
@@ -16,24 +16,23 @@ export const remax: AdvantageEstimator = {
   compute(input, _config, ctx) {
     const { response_mask, unscored } = input;
     const baselines = (input["reward_baselines"] as NdArray<"float32">).data;
-    const { starts, ends, ofRow } = tokenRuns(response_mask);
-    const returns = rewardToGo(input, 1, { starts, ends, ofRow });
-    const advantages = NdArray.zeros("float32", response_mask.shape);
-    let counted = 0;
-    let missing = 0;
+    const runs = tokenRuns(response_mask);
+    const { starts, ends, ofRow } = runs;
+    const counted = Uint8Array.from(baselines, (_, row) => (unscored?.[row] || ofRow[row] === ofRow[row + 1] ? 0 : 1));
+    const missing = counted.map((scored, row) => (scored && !Number.isFinite(baselines[row]) ? 1 : 0));
+    const skip = counted.map((scored, row) => (scored && !missing[row] ? 0 : 1));
+    const returns = rewardToGo(input, 1, runs);
+    const advantages = tokenField(response_mask.shape, runs, skip);
+    const [gains, target] = [returns.data, advantages.data];
     for (let row = 0; row < response_mask.rows; row++) {
-      if (unscored?.[row] || ofRow[row] === ofRow[row + 1]) continue;
-      counted++;
+      if (skip[row]) continue;
       const baseline = baselines[row]!;
-      if (!Number.isFinite(baseline)) {
-        missing++;
-        continue;
-      }
       for (let run = ofRow[row]!; run < ofRow[row + 1]!; run++) {
-        for (let at = starts[run]!; at < ends[run]!; at++) advantages.data[at] = returns.data[at]! - baseline;
+        for (let at = starts[run]!; at < ends[run]!; at++) target[at] = gains[at]! - baseline;
       }
     }
-    ctx.metric("advantage/missing_baselines", missing / Math.max(counted, 1));
+    const count = (flags: Uint8Array): number => flags.reduce((sum, flag) => sum + flag, 0);
+    ctx.metric("advantage/missing_baselines", count(missing) / Math.max(count(counted), 1));
     return { advantages, returns };
   },
 };

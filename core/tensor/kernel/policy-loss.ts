@@ -1,5 +1,6 @@
-import type * as tf from "@tensorflow/tfjs";
-import { callKernel, ensureGradient, hasKernel } from "./call.ts";
+import * as tf from "@tensorflow/tfjs";
+import { withoutGradient } from "../without-gradient.ts";
+import { callKernel, hasKernel } from "./call.ts";
 
 /**
  * Kernel: inputs `logProbs`, `oldLogProbs`, `advantages`, `mask` and, where there are any, `weights` and `marks`, all [rows, width];
@@ -66,15 +67,15 @@ export function fusedPolicyLoss(
 ): { loss: tf.Scalar; metrics: readonly tf.Scalar[] } | undefined {
   const inputs = { logProbs, oldLogProbs, advantages, mask, weights, marks };
   if (!hasKernel(POLICY_LOSS, inputs)) return undefined;
-  ensureGradient(gradient);
-  const [loss, first, second, third] = callKernel(POLICY_LOSS, inputs, attrs) as tf.Scalar[];
-  return { loss: loss!, metrics: [first!, second!, third!] };
+  const constant = withoutGradient(() => tf.clone(logProbs));
+  const [loss, first, second, third, slopes] = callKernel(POLICY_LOSS, { ...inputs, logProbs: constant }, attrs);
+  const differentiable = tf.customGrad((_logProbs, save) => {
+    (save as tf.GradSaveFunc)([slopes!]);
+    return { value: tf.clone(loss as tf.Scalar), gradFunc };
+  });
+  return { loss: differentiable(logProbs), metrics: [first, second, third] as tf.Scalar[] };
 }
 
-const gradient: tf.GradConfig = {
-  kernelName: POLICY_LOSS,
-  outputsToSave: [false, false, false, false, true],
-  gradFunc: (dOutputs, [slopes]) => ({
-    logProbs: () => callKernel(POLICY_LOSS_GRADIENT, { gradient: slopes, dLoss: (dOutputs as tf.Tensor[])[0] }, {})[0]!,
-  }),
-};
+/** Not one registered for the kernel: tfjs would fill a tensor of zeros as large as the slopes, for the derivative that nobody asks of them. */
+const gradFunc = (dLoss: tf.Scalar, [gradient]: tf.Tensor[]): tf.Tensor =>
+  callKernel(POLICY_LOSS_GRADIENT, { gradient, dLoss }, {})[0]!;
