@@ -1,20 +1,13 @@
-import { createWriteStream } from "node:fs";
 import { cp, mkdir, readdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { VerlError, type BackendInstall } from "verl";
+import { download } from "./download.ts";
 import type { InstalledPackage } from "./package.ts";
 import { run } from "./run.ts";
 
 const VERSION = "2.18.0";
 const archiveUrl = (cuda: boolean): string =>
   `https://storage.googleapis.com/tensorflow/versions/${VERSION}/libtensorflow-${cuda ? "gpu" : "cpu"}-linux-x86_64.tar.gz`;
-
-/** Unreachable servers should not hold up what works without them. */
-const CONNECT_MS = 15_000;
-/** The largest library is about 1 GB. */
-const MOST_BYTES = 4 * 2 ** 30;
 
 /**
  * Files of the Python package by what they are here: it has no libtensorflow, but one library that exports all of the C and C++ API.
@@ -113,15 +106,4 @@ async function addLinks(folder: string): Promise<void> {
     await symlink(target, join(folder, name));
     there.add(name);
   }
-}
-
-async function download(url: string, file: string, signal: AbortSignal): Promise<void> {
-  const connecting = new AbortController();
-  const timer = setTimeout(() => connecting.abort(new Error("no answer")), CONNECT_MS);
-  const response = await fetch(url, { signal: AbortSignal.any([signal, connecting.signal]) }).finally(() =>
-    clearTimeout(timer),
-  );
-  if (!response.ok || response.body === null) throw new Error(`${response.status} ${response.statusText}`);
-  if (Number(response.headers.get("content-length") ?? 0) > MOST_BYTES) throw new Error("too large");
-  await pipeline(Readable.fromWeb(response.body as never), createWriteStream(file), { signal });
 }
