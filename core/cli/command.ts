@@ -8,6 +8,8 @@ export const INTERRUPTED = 130;
 export interface CliContext {
   /** Writes a line to stdout: what was asked for, and nothing else. */
   print(text: string): void;
+  /** From now on stdout has what `print` writes and nothing else; what the user's code prints goes to stderr. */
+  reserveStdout(): void;
   /** Everything else goes to stderr. */
   readonly logger: Logger;
   /** Writes to stderr as it is, for progress bars. */

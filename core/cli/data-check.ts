@@ -26,7 +26,7 @@ export function configureCheck(self: Command, ctx: CliContext): void {
   )
     .option("--sft", "rows are conversations for `verl sft`")
     .option("--answers <column>", "score the answers in this column (`extra_info.answer`) as a dry run of the reward")
-    .option("--json", "print the report as JSON; verl itself writes nothing else to stdout")
+    .option("--json", "print the report as JSON; stdout has nothing else, and what your code prints goes to stderr")
     .addHelpText(
       "after",
       `

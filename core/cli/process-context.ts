@@ -1,4 +1,5 @@
 import { createLogger } from "../registry/logger.ts";
+import { reserveStdout } from "../registry/reserved-stdout.ts";
 import { INTERRUPTED, type CliContext } from "./command.ts";
 import { RunGuard } from "./run-guard.ts";
 
@@ -6,6 +7,7 @@ import { RunGuard } from "./run-guard.ts";
 export function processContext(): CliContext {
   const { stdout, stderr, env } = process;
   const guard = new RunGuard();
+  const write = stdout.write.bind(stdout);
   let broken = false;
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     const told = broken;
@@ -26,7 +28,8 @@ export function processContext(): CliContext {
   // Nobody reads the progress any more (`verl train 2>&1 | head`): the run goes on all the same.
   stderr.on("error", () => undefined);
   return {
-    print: (text) => void stdout.write(`${text}\n`),
+    print: (text) => void write(`${text}\n`),
+    reserveStdout,
     status: (text) => void stderr.write(text),
     logger: createLogger({ level: env["VERL_LOG_LEVEL"] === "debug" ? "debug" : "info" }),
     signal: stopSignal(guard),

@@ -59,6 +59,9 @@ async function buildProgram(
     .configureHelp({ sortSubcommands: true })
     .showHelpAfterError("Run `verl --help` or `verl <command> --help` for what there is.")
     .addHelpText("afterAll", `\n${EXIT_CODES}`)
+    .hook("preAction", (_, command) => {
+      if (command.opts<{ json?: boolean }>().json) ctx.reserveStdout();
+    })
     .exitOverride();
   const at = argv.findIndex((argument) => !argument.startsWith("-") && argument !== "help");
   let words = argv;

@@ -73,7 +73,8 @@ Examples:
         if (options.out !== undefined) await writeScored(resolve(ctx.cwd, options.out), rows, scoring.rewards);
         const summary = { data: options.data, ...summariseScoring(rows, scoring) };
         ctx.print(options.json ? JSON.stringify(summary, null, 2) : showScoring(summary));
-        requireScored(scoring.rewards, loaded.config.reward_model.max_unscored_fraction);
+        const ids = rows.map(({ uid }) => uid);
+        requireScored(scoring.rewards, loaded.config.reward_model.max_unscored_fraction, ids);
       });
   },
 };

@@ -31,7 +31,7 @@ const SHOWN_NOTES = 3;
 export function configureRun<S extends SchemaName>(self: Command, ctx: CliContext, command: RunCommand<S>): void {
   addConfigOptions(self)
     .option("--seed <n>", "seed of the run; short for trainer.seed=<n>", parseSeed)
-    .option("--json", "print the result as JSON; verl itself writes nothing else to stdout")
+    .option("--json", "print the result as JSON; stdout has nothing else, and what your code prints goes to stderr")
     .addHelpText("after", ["", "Examples:", ...command.examples.map((example) => `  ${example}`)].join("\n"))
     .action(async (args: string[], options: Options) => {
       const seed = options.seed === undefined ? [] : [`trainer.seed=${options.seed}`];

@@ -103,23 +103,24 @@ export function unscoredMetrics(rewards: readonly SampleReward[]): Record<string
 /**
  * Ends the run when a larger share of the batch than `maxFraction` has no score, since it would go on with what is left. Empty
  * responses do not count: they are the policy's doing, not the reward's.
+ * @param ids of the rows, as warnings and dumps name them: their `uid`.
  * @throws VerlError VERL_REWARD_UNSCORED with the commonest reasons.
  */
-export function requireScored(rewards: readonly SampleReward[], maxFraction: number): void {
-  const reasons = new Map<string, { count: number; first: number }>();
+export function requireScored(rewards: readonly SampleReward[], maxFraction: number, ids: readonly unknown[]): void {
+  const reasons = new Map<string, { count: number; first: unknown }>();
   let failed = 0;
   rewards.forEach((reward, row) => {
     if (!("unscored" in reward) || unscoredClass(reward.unscored) === "empty_response") return;
     failed += 1;
     const seen = reasons.get(reward.unscored);
-    if (seen === undefined) reasons.set(reward.unscored, { count: 1, first: row });
+    if (seen === undefined) reasons.set(reward.unscored, { count: 1, first: ids[row] });
     else seen.count += 1;
   });
   if (failed === 0 || failed / rewards.length <= maxFraction) return;
   const commonest = [...reasons].sort(([, a], [, b]) => b.count - a.count).slice(0, 3);
   throw new VerlError(
     "VERL_REWARD_UNSCORED",
-    `${failed} of ${rewards.length} answers have no score: ${commonest.map(([reason, { count, first }]) => `${count} × ${reason} (first: sample ${first})`).join("; ")}.`,
+    `${failed} of ${rewards.length} answers have no score: ${commonest.map(([reason, { count, first }]) => `${count} × ${reason} (first: ${String(first)})`).join("; ")}.`,
     {
       location: { path: "reward_model.max_unscored_fraction" },
       hint: `Mend the score function, or let more than ${maxFraction} of a batch go unscored (reward_model.max_unscored_fraction).`,

@@ -6,22 +6,27 @@ import type { SampleReward } from "./reward-manager.ts";
 const SHOWN = 3;
 const EXCERPT = 120;
 
-/** Warns of the answers without a score, the first few of them by id, reason and text. */
+/** Warns of the answers without a score, and of the first few of them by id, data source, reason and text, a line each. */
 export function reportUnscored(
   log: Logger,
   rewards: readonly SampleReward[],
-  answers: readonly { readonly uid: string; readonly solution_str: string }[],
+  answers: readonly { readonly uid: string; readonly data_source: string; readonly solution_str: string }[],
 ): void {
   const failed = rewards.flatMap((reward, row) => ("unscored" in reward ? [{ row, reason: reward.unscored }] : []));
   if (failed.length === 0) return;
-  log.warn(`${failed.length} of ${rewards.length} answers have no score.`, {
-    first: failed.slice(0, SHOWN).map(({ row, reason }) => ({
-      uid: answers[row]!.uid,
-      reason,
-      response: answers[row]!.solution_str.slice(0, EXCERPT),
-    })),
-  });
+  log.warn(`${failed.length} of ${rewards.length} answers have no score.`);
+  for (const { row, reason } of failed.slice(0, SHOWN)) {
+    const { uid, data_source, solution_str } = answers[row]!;
+    log.warn(
+      `No score for ${uid} (${data_source}): ${onOneLine(reason)}; its answer: ${JSON.stringify(excerpt(solution_str))}`,
+    );
+  }
+  if (failed.length > SHOWN) log.warn(`No score for ${failed.length - SHOWN} more.`);
 }
+
+const onOneLine = (text: string): string => excerpt(text.replace(/\s+/gu, " "), 3 * EXCERPT);
+
+const excerpt = (text: string, length = EXCERPT): string => (text.length > length ? `${text.slice(0, length)}…` : text);
 
 /** Seconds of one call, for `reportTimes`. */
 export interface CallTime {

@@ -147,7 +147,7 @@ export async function score(
 ): Promise<Scored> {
   const train = (signal: AbortSignal) => scoring.rewards(batch, AbortSignal.any([signal, run.ended.signal]));
   const rewards = await (validation ? scoring.rewards(batch, validation) : withGrace(run.stop, STOP_GRACE_S, train));
-  requireScored(rewards, run.config.reward_model.max_unscored_fraction);
+  requireScored(rewards, run.config.reward_model.max_unscored_fraction, batch.column("uid"));
   const columns = layOutRewards(rewards, batch);
   metrics.addAll({ ...unscoredMetrics(rewards), ...partMetrics(columns.parts) });
   const { token_level_scores, unscored, parts } = columns;

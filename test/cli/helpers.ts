@@ -17,6 +17,7 @@ export async function cli(argv: readonly string[], { commands, ...given }: FakeT
   const [out, err]: [string[], string[]] = [[], []];
   const ctx: CliContext = {
     print: (text) => void out.push(`${text}\n`),
+    reserveStdout: () => undefined,
     status: (text) => void err.push(text),
     logger: createLogger({ write: (line) => void err.push(`${line}\n`) }),
     signal: new AbortController().signal,

@@ -197,14 +197,14 @@ describe("requireScored", () => {
   const empty = { unscored: "empty_response: none", extra: {} };
 
   it("lets a share up to the limit pass, and does not count empty responses", () => {
-    expect(() => requireScored([scored, scored, scored, failed], 0.25)).not.toThrow();
-    expect(() => requireScored([empty, empty, scored], 0)).not.toThrow();
-    expect(() => requireScored([], 0)).not.toThrow();
+    expect(() => requireScored([scored, scored, scored, failed], 0.25, ["a", "b", "c", "d"])).not.toThrow();
+    expect(() => requireScored([empty, empty, scored], 0, ["a", "b", "c"])).not.toThrow();
+    expect(() => requireScored([], 0, [])).not.toThrow();
   });
 
-  it("stops past it with the reasons and the first sample", async () => {
-    const error = await errorOf(() => requireScored([scored, failed, failed, scored], 0.25));
+  it("stops past it with the reasons and the id of the first sample", async () => {
+    const error = await errorOf(() => requireScored([scored, failed, failed, scored], 0.25, ["a", "b", "c", "d"]));
     expect(error.code).toBe("VERL_REWARD_UNSCORED");
-    expect(error.message).toBe("2 of 4 answers have no score: 2 × error: no network (first: sample 1).");
+    expect(error.message).toBe("2 of 4 answers have no score: 2 × error: no network (first: b).");
   });
 });

@@ -36,7 +36,8 @@ it("case 46: a checker that throws is no zero, in the batch, in the metrics, in 
   ]);
   expect(unscoredMetrics(rewards)).toMatchObject({ "reward/unscored/error": 1 });
   expect(told).toEqual([
-    ["1 of 3 answers have no score.", { first: [{ uid: "u1", reason: "error: Error: x", response: "b" }] }],
+    ["1 of 3 answers have no score.", undefined],
+    [expect.stringMatching(/^No score for u1 \(.+\): error: Error: x; its answer: "b"$/), undefined],
   ]);
 
   const { token_level_scores, unscored } = layOutRewards(rewards, batch);
@@ -55,8 +56,8 @@ it("case 46: a checker that throws is no zero, in the batch, in the metrics, in 
   expect([0, 1, 2].map((row) => advantages.row(row).data[0])).toEqual([0.5, 0, -0.5]);
 
   // The step fails where no failure is to be borne.
-  const error = await errorOf(() => requireScored(rewards, 0));
-  expect(error.message).toContain("1 × error: Error: x (first: sample 1)");
+  const error = await errorOf(() => requireScored(rewards, 0, ["u0", "u1", "u2"]));
+  expect(error.message).toContain("1 × error: Error: x (first: u1)");
 });
 
 it.each(["process", "thread"] as const)(

@@ -168,6 +168,7 @@ describe("report.html", () => {
     const self = new Command("report");
     command.configure(self, {
       print: (text) => printed.push(text),
+      reserveStdout: () => {},
       status: () => {},
       logger: createLogger({ level: "silent" }),
       signal: new AbortController().signal,

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
+import { stdoutFd } from "../../registry/reserved-stdout.ts";
 import { workerEntry } from "../../registry/worker-entry.ts";
 import type { UnscoredClass } from "../sample-reward.ts";
 import { FrameReader, toFrame } from "./frames.ts";
@@ -79,7 +80,7 @@ function openProcess(memoryLimitMb: number, events: LaneEvents): Lane {
   const bytes = (memoryLimitMb + PROCESS_OVERHEAD_MB) * 2 ** 20;
   const child = spawn(process.execPath, [`--max-old-space-size=${memoryLimitMb}`, ...run], {
     env: { ...process.env, VERL_SCORE_HOST_BYTES: String(bytes) },
-    stdio: ["ignore", "inherit", "pipe", "pipe", "pipe"],
+    stdio: ["ignore", stdoutFd(), "pipe", "pipe", "pipe"],
     // A Ctrl-C in the terminal is for the run, which may finish its step first.
     detached: true,
     windowsHide: true,
