@@ -18,6 +18,17 @@ export interface AgentSample {
   validate: boolean;
 }
 
+/** A tool call, as traces tell of it. */
+export interface ToolCallNote {
+  /** Of the tool that the model named. */
+  name: string;
+  arguments: Readonly<Record<string, unknown>>;
+  /** `invalid`: nothing was run, because there is no such tool or the arguments do not fit. */
+  outcome: "ok" | "error" | "timeout" | "invalid";
+  /** What it failed by. */
+  error?: string;
+}
+
 /** What a loop works with while it runs; one object a sample and attempt. */
 export interface AgentContext {
   rollout: RolloutEngine;
@@ -26,8 +37,11 @@ export interface AgentContext {
   /** Aborts at the sample's deadline and when the run ends. */
   signal: AbortSignal;
   metric(name: string, value: number): void;
-  /** Notes that a tool call took so many seconds, for `agent_loop/tool_calls` and `agent_loop/tool_latency`. */
-  toolCalled(seconds: number): void;
+  /**
+   * Notes that a tool call took so many seconds, for `agent_loop/tool_calls` and `agent_loop/tool_latency`, and in traces.
+   * @param call what was called; an invalid call is in traces alone.
+   */
+  toolCalled(seconds: number, call?: ToolCallNote): void;
 }
 
 /**

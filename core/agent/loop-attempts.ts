@@ -84,9 +84,9 @@ export class Attempts {
       sampling: { ...this.run.sampling, max_tokens: responseLength, seed: (seed + tries) >>> 0 },
       signal: controller.signal,
       metric: (name, value) => metrics?.add(name, value),
-      toolCalled(seconds) {
-        times.tools.push(seconds);
-        trace?.toolCalled(seconds);
+      toolCalled(seconds, call) {
+        if (call?.outcome !== "invalid") times.tools.push(seconds);
+        trace?.toolCalled(seconds, call);
       },
     };
     const late = deadline(controller, timeout ?? null);

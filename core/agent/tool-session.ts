@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
-import { withDeadline } from "../reward/deadline.ts";
+import { DeadlineError, withDeadline, withLazyDeadline } from "../reward/deadline.ts";
 import { mapConcurrent } from "../reward/map-concurrent.ts";
-import type { AgentContext, AgentSample } from "./agent-loop.ts";
+import type { AgentContext, AgentSample, ToolCallNote } from "./agent-loop.ts";
 import type { OfferedTool } from "./tool-box.ts";
 import type { ToolCall } from "./tool-parser.ts";
 import type { ToolContext, ToolResult } from "./tool.ts";
@@ -81,26 +81,29 @@ export class ToolSession {
     const offered = this.tools.get(call.name);
     if (offered === undefined) {
       const names = [...this.tools.keys()].join(", ") || "none";
-      return this.refuse(`there is no tool "${call.name}". The tools are: ${names}.`);
+      return this.refuse(call, `there is no tool "${call.name}". The tools are: ${names}.`);
     }
     const fault = offered.faults(call.arguments);
-    if (fault !== undefined) return this.refuse(`the arguments of "${call.name}" do not fit: ${fault}.`);
+    if (fault !== undefined) return this.refuse(call, `the arguments of "${call.name}" do not fit: ${fault}.`);
     const started = performance.now();
+    const note: ToolCallNote = { name: call.name, arguments: call.arguments, outcome: "ok" };
     try {
       const seconds = offered.timeout ?? this.options.timeout;
-      const result = await withDeadline(seconds, (signal) => this.execute(offered, call, signal), this.ctx.signal);
+      const result = await withLazyDeadline(seconds, (signal) => this.execute(offered, call, signal), this.ctx.signal);
       return { content: this.shown(result.content), reward: result.reward, invalid: false };
     } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      note.outcome = error instanceof DeadlineError ? "timeout" : "error";
+      note.error = reason;
       this.ctx.signal.throwIfAborted();
       this.ctx.metric("agent_loop/tool_errors_count", 1);
-      const reason = error instanceof Error ? error.message : String(error);
       return { content: this.shown(`Error when executing tool: ${reason}`), invalid: false };
     } finally {
-      this.ctx.toolCalled((performance.now() - started) / 1000);
+      this.ctx.toolCalled((performance.now() - started) / 1000, note);
     }
   }
 
-  private async execute({ tool, schema }: OfferedTool, call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
+  private async execute({ tool, schema }: OfferedTool, call: ToolCall, signal: () => AbortSignal): Promise<ToolResult> {
     const { name } = schema.function;
     let opened = this.instances.get(name);
     if (opened === undefined) {
@@ -110,10 +113,18 @@ export class ToolSession {
       this.instances.set(name, opened);
       opened.catch(() => this.instances.delete(name));
     }
-    return tool.execute(await opened, call.arguments, { ...this.context, signal });
+    const { row, metric } = this.context;
+    return tool.execute(await opened, call.arguments, {
+      row,
+      metric,
+      get signal() {
+        return signal();
+      },
+    });
   }
 
-  private refuse(reason: string): ToolAnswer {
+  private refuse(call: ToolCall, reason: string): ToolAnswer {
+    this.ctx.toolCalled(0, { name: call.name, arguments: call.arguments, outcome: "invalid", error: reason });
     return { content: this.shown(`Error: ${reason}`), invalid: true };
   }
 

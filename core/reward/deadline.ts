@@ -5,33 +5,72 @@ export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
 }
 
+/** Signals that many calls wait for. */
+const shared = new WeakSet<AbortSignal>();
+
 /**
  * Runs `call` for at most `seconds`. The signal that it is given fires when that time is over or when `signal` does, and the result is
  * no longer waited for. The process stays alive meanwhile, even where nothing else would keep it so. A call that never gives the
  * thread back cannot be ended from within its process.
  * @throws DeadlineError "timed out after … s"; the reason of `signal`; what `call` throws.
  */
-export async function withDeadline<T>(
+export function withDeadline<T>(
   seconds: number,
   call: (signal: AbortSignal) => T | Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  signal?.throwIfAborted();
-  const controller = new AbortController();
-  const forward = (): void => controller.abort(signal!.reason);
-  // Many calls wait for one run's signal; each takes its listener away again.
-  if (signal !== undefined) setMaxListeners(0, signal);
-  signal?.addEventListener("abort", forward, { once: true });
-  const timer = setTimeout(() => controller.abort(new DeadlineError(`timed out after ${seconds} s`)), seconds * 1000);
-  try {
-    const ended = new Promise<never>((_, reject) => {
-      controller.signal.addEventListener("abort", () => reject(controller.signal.reason as Error), { once: true });
-    });
-    return await Promise.race([ended, call(controller.signal)]);
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", forward);
-  }
+  return withLazyDeadline(seconds, (own) => call(own()), signal);
+}
+
+/** The same for calls that seldom look at their signal: it is made when it is asked for, which costs more than a short call does. */
+export function withLazyDeadline<T>(
+  seconds: number,
+  call: (signal: () => AbortSignal) => T | Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    let controller: AbortController | undefined;
+    let ended: { readonly reason: unknown } | undefined;
+    const end = (reason: unknown): void => {
+      stopWaiting();
+      ended = { reason };
+      controller?.abort(reason);
+      reject(reason as Error);
+    };
+    const forward = (): void => end(signal!.reason);
+    const timer = setTimeout(() => end(new DeadlineError(`timed out after ${seconds} s`)), seconds * 1000);
+    const stopWaiting = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", forward);
+    };
+    // Many calls wait for one run's signal; each takes its listener away again.
+    if (signal !== undefined && !shared.has(signal)) {
+      shared.add(signal);
+      setMaxListeners(0, signal);
+    }
+    signal?.addEventListener("abort", forward, { once: true });
+    const own = (): AbortSignal => {
+      controller ??= new AbortController();
+      if (ended !== undefined) controller.abort(ended.reason);
+      return controller.signal;
+    };
+    const done = (value: T): void => {
+      stopWaiting();
+      resolve(value);
+    };
+    const failed = (error: unknown): void => {
+      stopWaiting();
+      reject(error as Error);
+    };
+    try {
+      const running = call(own);
+      if (running instanceof Promise) running.then(done, failed);
+      else done(running);
+    } catch (error) {
+      failed(error);
+    }
+  });
 }
 
 /** Runs `work` with a signal that fires `seconds` after `stop` does, with its reason: time to finish what would otherwise be lost. */

@@ -99,6 +99,27 @@ describe("the tool agent", () => {
   });
 });
 
+it("tells of each call by its tool, arguments and outcome", async () => {
+  const turn = [
+    callOf("ping"),
+    callOf("recorded", { fail: true }),
+    callOf("hang", { deaf: true }),
+    callOf("pong"),
+    callOf("add", { a: "two", b: 3 }),
+  ].join("");
+  const { notes } = await converse({
+    tools: toolsFile("ping", "recorded", "hang", "add"),
+    overrides: ["tool_timeout_s=0.05", "max_parallel_calls=8"],
+    say: (at) => (at === 0 ? turn : "done"),
+  });
+  const byTool = new Map(notes.map(({ name, ...rest }) => [name, rest]));
+  expect(byTool.get("ping")).toEqual({ arguments: {}, outcome: "ok" });
+  expect(byTool.get("recorded")).toEqual({ arguments: { fail: true }, outcome: "error", error: "no luck" });
+  expect(byTool.get("hang")).toMatchObject({ outcome: "timeout", error: expect.stringContaining("timed out") });
+  expect(byTool.get("pong")).toMatchObject({ outcome: "invalid", error: expect.stringContaining("no tool") });
+  expect(byTool.get("add")).toMatchObject({ arguments: { a: "two", b: 3 }, outcome: "invalid" });
+});
+
 describe("calls that cannot be run", () => {
   it("are told to the model, which may go on; two in a row end the conversation where that is the limit (case 30)", async () => {
     const turns = [

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
-import { withDeadline, withGrace } from "../../core/reward/deadline.ts";
+import { withDeadline, withGrace, withLazyDeadline } from "../../core/reward/deadline.ts";
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
@@ -31,6 +31,19 @@ describe("withDeadline", () => {
     stop.abort(new Error("over"));
     await expect(call).rejects.toThrow("over");
     expect(signal!.reason).toBe(stop.signal.reason);
+  });
+
+  it("makes the signal of a lazy call when that asks for it, fired where the call has ended", async () => {
+    let ask: (() => AbortSignal) | undefined;
+    const call = withLazyDeadline(0.01, (signal) => ((ask = signal), never()));
+    const early = ask!();
+    expect([early.aborted, ask!()]).toEqual([false, early]);
+    await expect(call).rejects.toThrow("timed out");
+    expect(early.aborted).toBe(true);
+
+    const late = withLazyDeadline(0.01, (signal) => ((ask = signal), never()));
+    await expect(late).rejects.toThrow("timed out");
+    expect(ask!().reason).toMatchObject({ message: "timed out after 0.01 s" });
   });
 
   it("keeps a process alive that has nothing else to wait for", async () => {

@@ -47,7 +47,11 @@ describe("spans of OpenTelemetry", () => {
     const below = spans.filter(({ parentSpanContext }) => parentSpanContext?.spanId === first!.spanContext().spanId);
     expect(below.map(({ name }) => name).sort()).toEqual(["generate", "generate", "my own", "tool"]);
     expect(below.filter(({ name }) => name === "generate").map(({ attributes }) => attributes["gen_ai.usage.input_tokens"])).toEqual([1, 4]); // prettier-ignore
-    expect(below.find(({ name }) => name === "tool")!.duration).toEqual([0, 250_000_000]);
+    expect(below.find(({ name }) => name === "tool")).toMatchObject({
+      duration: [0, 250_000_000],
+      status: { message: "too large" },
+      attributes: { "gen_ai.tool.name": "calc", "verl.tool.argument_chars": 25, "verl.tool.outcome": "error" },
+    });
   });
 
   it("say what failed", async () => {

@@ -20,7 +20,7 @@ class TwoTurns extends AgentLoop {
     const trajectory = new TrajectoryRecorder(promptIds);
     trajectory.sampled(await ctx.rollout.generate(promptIds, ctx.sampling));
     this.between();
-    ctx.toolCalled(0.25);
+    ctx.toolCalled(0.25, { name: "calc", arguments: { n: 2n ** 60n }, outcome: "error", error: "too large" });
     trajectory.observed(Int32Array.of(2));
     trajectory.sampled(await ctx.rollout.generate(trajectory.ids(), ctx.sampling));
     return trajectory.end({ stopReason: "stop", numTurns: 4 });

@@ -1,6 +1,8 @@
 import { performance } from "node:perf_hooks";
+import { stringifyLosslessJson } from "../../data/lossless-json.ts";
 import type { Tokenizer } from "../../data/tokenizer.ts";
 import type { Generation } from "../../engine/rollout-engine.ts";
+import type { ToolCallNote } from "../agent-loop.ts";
 import type { Trajectory } from "../trajectory.ts";
 import type { OpenTrace, TracedSample, TraceRecord, TraceSpan } from "./trace-record.ts";
 
@@ -54,8 +56,11 @@ export class SampleTrace {
   }
 
   /** A tool call that began `seconds` ago has ended. */
-  toolCalled(seconds: number): void {
-    this.add("tool", seconds, {});
+  toolCalled(seconds: number, call?: ToolCallNote): void {
+    if (call === undefined) return this.add("tool", seconds, {});
+    const { name: tool, outcome, error } = call;
+    const argument_chars = stringifyLosslessJson(call.arguments).length;
+    this.add("tool", seconds, { tool, argument_chars, outcome, ...(error !== undefined && { error }) });
   }
 
   private add(name: TraceSpan["name"], seconds: number, rest: Partial<TraceSpan>): void {

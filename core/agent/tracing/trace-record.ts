@@ -1,3 +1,5 @@
+import type { ToolCallNote } from "../agent-loop.ts";
+
 /** A generation or a tool call of a traced answer. */
 export interface TraceSpan {
   readonly name: "generate" | "tool";
@@ -11,6 +13,10 @@ export interface TraceSpan {
   /** What the model read and wrote, with `token2text`. */
   readonly prompt?: string;
   readonly response?: string;
+  /** Of a tool call: the tool's name, the characters of the arguments as JSON, and what came of it. */
+  readonly tool?: string;
+  readonly argument_chars?: number;
+  readonly outcome?: ToolCallNote["outcome"];
   readonly error?: string;
 }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AgentContext, AgentSample } from "../../../core/agent/agent-loop.ts";
+import type { AgentContext, AgentSample, ToolCallNote } from "../../../core/agent/agent-loop.ts";
 import { AGENT_PARTS, AgentParts } from "../../../core/agent/agent-parts.ts";
 import type { Trajectory } from "../../../core/agent/trajectory.ts";
 import { loadConfig, type PpoConfig } from "../../../core/config/index.ts";
@@ -97,15 +97,19 @@ export async function converse(options: ConversationOptions) {
   };
   const metrics: Record<string, number> = {};
   const calls: number[] = [];
+  const notes: ToolCallNote[] = [];
   const ctx: AgentContext = {
     rollout,
     sampling: { temperature: 1, top_k: -1, top_p: 1, stop_token_ids: [], seed: 1, max_tokens: maxTokens },
     signal: options.signal ?? new AbortController().signal,
     metric: (name, value) => void (metrics[name] = (metrics[name] ?? 0) + value),
-    toolCalled: (seconds) => void calls.push(seconds),
+    toolCalled: (seconds, note) => {
+      calls.push(seconds);
+      if (note !== undefined) notes.push(note);
+    },
   };
   const trajectory = await loop.run(sample, ctx).finally(() => parts.close());
-  return { trajectory, prompts, requests, metrics, calls, log, tokenizer, text: textOf(trajectory, tokenizer) };
+  return { trajectory, prompts, requests, metrics, calls, notes, log, tokenizer, text: textOf(trajectory, tokenizer) };
 }
 
 /** The response as text, what is context only in ⟦⟧. */
