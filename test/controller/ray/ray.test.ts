@@ -10,7 +10,7 @@ import { certificate } from "./support/certificate.ts";
 import { actors, drivers, end, processes, ranks, startCluster, until, type Cluster } from "./support/cluster.ts";
 
 // A cluster of Ray, whose processes are many and slow to start.
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 let cluster: Cluster;
 const transports: Transport[] = [];
