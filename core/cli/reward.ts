@@ -10,10 +10,12 @@ import {
   inNameOf,
   LOGGER,
   METRICS,
+  registries,
   RNG,
   TOKENIZER,
   type RunContainer,
 } from "../registry/index.ts";
+import { isVerlError } from "../errors/index.ts";
 import {
   loadScoreFunctions,
   requireScored,
@@ -56,7 +58,8 @@ export const command: CliCommand = {
         `
 The reward comes from the config, as for \`verl train\`. A row has the answer as \`output\`, \`response\` or \`solution_str\`, the ground truth as
 \`gts\`, \`ground_truth\` or \`reward_model.ground_truth\`, and \`data_source\` and \`extra_info\` where the score function reads them.
-Lengths are in tokens where the config names the model and the rows have \`response_ids\`, else in characters.
+Answers are scored as text, without the model. Lengths are in tokens where the config names a model that is there and the rows have
+\`response_ids\`, else in characters; the reward manager \`dapo\`, which counts them, refuses a named model that does not load.
 The exit code is 1 when a larger share than reward_model.max_unscored_fraction has no score.
 
 Examples:
@@ -82,7 +85,7 @@ Examples:
 async function scoreDump(rows: readonly DumpRow[], loaded: LoadedConfig<"ppo">, ctx: CliContext): Promise<Scoring> {
   const { reward_manager, reward_kwargs } = loaded.config.reward_model;
   const metrics = new StepMetrics();
-  const tokens = await tokensFor(rows, loaded);
+  const tokens = await tokensFor(rows, loaded, ctx);
   const container = await containerFor(loaded, tokens.tokenizer, metrics, ctx);
   const manager = container.create("reward_manager", reward_manager, {
     options: reward_kwargs,
@@ -115,11 +118,20 @@ async function scoreAll(
   return rewards;
 }
 
-/** The model's tokens, where the config names the model and every row has ids of it; else characters. */
-async function tokensFor(rows: readonly DumpRow[], loaded: LoadedConfig<"ppo">): Promise<DumpTokens> {
+/**
+ * The model's tokens, where the config names the model and every row has ids of it; else characters.
+ * @throws VerlError when the tokenizer does not load and the reward manager counts tokens; others score the text, and need none
+ */
+async function tokensFor(rows: readonly DumpRow[], loaded: LoadedConfig<"ppo">, ctx: CliContext): Promise<DumpTokens> {
   const keys = ["data.tokenizer", "actor_rollout_ref.model.tokenizer_path", "actor_rollout_ref.model.path"];
   if (keys.some((key) => isGiven(loaded, key)) && rows.every(({ ids }) => ids !== undefined)) {
-    return { tokenizer: await loadRunTokenizer(loaded.config), idsOf: ({ ids }) => ids! };
+    try {
+      return { tokenizer: await loadRunTokenizer(loaded.config), idsOf: ({ ids }) => ids! };
+    } catch (error) {
+      const manager = loaded.config.reward_model.reward_manager;
+      if (!isVerlError(error) || registries.reward_manager.get(manager)?.readsLengths) throw error;
+      ctx.logger.info(`The model's tokenizer is not there; answers are scored as text, and lengths are in characters.`);
+    }
   }
   const tokenizer = new CodePointTokenizer();
   return { tokenizer, idsOf: ({ text }) => tokenizer.encode(text) };

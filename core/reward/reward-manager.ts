@@ -78,6 +78,8 @@ export interface RewardScore extends EntryMeta {
 export interface RewardManagerEntry extends ClassEntry<RewardManager> {
   /** It hands `reward_model.ground_truth` to the registered score functions; datasets then make sure that each row has one. */
   readonly readsGroundTruth?: boolean;
+  /** Its scores depend on how many tokens an answer has. */
+  readonly readsLengths?: boolean;
 }
 
 declare module "../registry/entry.ts" {

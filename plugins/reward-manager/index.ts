@@ -41,6 +41,7 @@ export const rewardManagers = [
     paper: 'Yu et al., "DAPO: An Open-Source LLM Reinforcement Learning System at Scale" (2025), equation 13',
     requires,
     readsGroundTruth: true,
+    readsLengths: true,
     optionsSchema: {
       type: "object",
       additionalProperties: false,

@@ -53,6 +53,17 @@ describe("verl reward run", () => {
     expect(text).toContain("mean 1; 2 rows changed");
   }, 30_000);
 
+  it("needs no model to score text, though the config names one; a manager that counts tokens does", async () => {
+    const cwd = folder(lines(row("abc", "abc", 1, { response_ids: [1, 2] })));
+    const model = "actor_rollout_ref.model.path=models/elsewhere";
+    const argv = ["reward", "run", "--data", "dump.jsonl", ...OVERRIDES, model, "--json"];
+    const { code, stdout, stderr } = await cli(argv, { cwd });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("scored as text") });
+    expect(JSON.parse(stdout)).toMatchObject({ scored: 1, score: { mean: 1 } });
+    const counting = await cli([...argv, "--manager", "dapo"], { cwd });
+    expect(counting).toMatchObject({ code: 2, stderr: expect.stringContaining("models/elsewhere") });
+  }, 60_000);
+
   it("fails when too many answers have no score, and still tells the rest", async () => {
     const cwd = folder(lines(row("abc", "abc", 1), row("boom", "abc", 1)));
     const argv = ["reward", "run", "--data", "dump.jsonl", ...OVERRIDES, "--json"];
