@@ -125,6 +125,7 @@ export function wrongType(column: string, { file, row }: RowOrigin, value: unkno
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return "nothing";
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `a list of ${value.length}`;
+  if (value instanceof Uint8Array) return `${value.length} bytes`;
   if (typeof value === "object") return `an object with ${Object.keys(value).join(", ") || "no fields"}`;
   const text = typeof value === "string" ? value : `${value as number}`;
   return `the ${typeof value} ${JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)}`;

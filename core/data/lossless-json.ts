@@ -24,11 +24,15 @@ function markLargeIntegers(text: string): { marked: string; marker: string } {
   return { marked, marker };
 }
 
-/** `JSON.stringify` of data that may hold bigints, which are written as integers. */
+/** `JSON.stringify` of data that may hold bigints, which are written as integers, and bytes, which are in base64. */
 export function stringifyLosslessJson(value: unknown): string {
   if (typeof value === "bigint") return String(value);
+  if (value instanceof Uint8Array) return JSON.stringify(base64(value));
   if (Array.isArray(value)) return `[${value.map((item) => stringifyLosslessJson(item)).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
   return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${stringifyLosslessJson(field)}`).join(",")}}`;
 }
+
+const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString("base64");

@@ -7,6 +7,7 @@ import { parquetWriteBuffer } from "hyparquet-writer";
 import { inferSchema } from "../../core/data/parquet/infer-schema.ts";
 import type { ParquetType } from "../../core/data/parquet/parquet-type.ts";
 import { readParquet } from "../../core/data/parquet/read-parquet.ts";
+import { stringifyLosslessJson } from "../../core/data/lossless-json.ts";
 import { writeParquet } from "../../core/data/parquet/write-parquet.ts";
 import { errorOf, folderWith } from "./helpers.ts";
 
@@ -93,6 +94,44 @@ describe("readParquet", () => {
       { a: "x", b: null },
       { a: null, b: null },
     ]);
+  });
+
+  it("keeps binary columns as bytes, in lists and structs too, and writes them so", async () => {
+    const image = Uint8Array.from({ length: 300 }, (_, i) => (i * 73) % 256);
+    const rows = [
+      {
+        id: image,
+        images: [
+          { bytes: image, path: "a.png" },
+          { bytes: null, path: null },
+        ],
+      },
+      { id: new Uint8Array(), images: null },
+      { id: image, images: [] },
+    ];
+    await writeParquet(file, rows, inferSchema(rows));
+    const read = await readParquet(file);
+    expect(read).toEqual(rows);
+    expect((read[0]!.id as Uint8Array).buffer.byteLength).toBe(300);
+    expect(stringifyLosslessJson({ id: read[1]!.id, b: new Uint8Array([1, 2]) })).toBe('{"id":"","b":"AQI="}');
+  });
+
+  it("tells bytes from text by what the file says of the column, dictionaries included", async () => {
+    // Of pyarrow: texts, enums and JSON are marked; binary is not.
+    const data = ["x", "y", "x", "y", "x", "y"].map((text) => new TextEncoder().encode(text));
+    const column = (name: string, more: object) =>
+      ({ name, type: "BYTE_ARRAY", repetition_type: "OPTIONAL", ...more }) as const;
+    const bytes = parquetWriteBuffer({
+      columnData: ["text", "raw"].map((name) => ({
+        name,
+        data: name === "raw" ? data : data.map((one) => new TextDecoder().decode(one)),
+      })),
+      schema: [{ name: "root", num_children: 2 }, column("text", { converted_type: "UTF8" }), column("raw", {})],
+    });
+    writeFileSync(file, new Uint8Array(bytes));
+    const rows = await readParquet(file);
+    expect(rows.map(({ text }) => text).join("")).toBe("xyxyxy");
+    expect(rows.map(({ raw }) => raw)).toEqual(data);
   });
 
   it("leaves maps to the package", async () => {

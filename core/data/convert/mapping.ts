@@ -50,7 +50,7 @@ export async function readMapping(file: string): Promise<Mapping> {
   if (unknown !== undefined) throw fault(`It has the key "${unknown}"; its keys are columns and types.`);
   if (!isMap(types) || !Object.values(types).every(isType)) {
     throw fault(
-      "`types:` has a value that is no type: string, int32, int64, double, bool, json, a list of one type, or a map of types.",
+      "`types:` has a value that is no type: string, int32, int64, double, bool, bytes, json, a list of one type, or a map of types.",
     );
   }
   const idle = Object.keys(types).find((column) => !Object.hasOwn(columns, column));
@@ -89,7 +89,7 @@ const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 function isType(value: unknown): boolean {
-  if (typeof value === "string") return ["string", "int32", "int64", "double", "bool", "json"].includes(value);
+  if (typeof value === "string") return ["string", "int32", "int64", "double", "bool", "bytes", "json"].includes(value);
   if (Array.isArray(value)) return value.length === 1 && isType(value[0]);
   return isMap(value) && Object.keys(value).length > 0 && Object.values(value).every(isType);
 }

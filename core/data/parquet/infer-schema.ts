@@ -54,6 +54,7 @@ function typeOf(value: unknown, depth = 0): Open {
   if (typeof value === "string") return { kind: "scalar", type: "string" };
   if (typeof value === "boolean") return { kind: "scalar", type: "bool" };
   if (typeof value === "number") return { kind: "scalar", type: Number.isSafeInteger(value) ? "int64" : "double" };
+  if (value instanceof Uint8Array) return { kind: "scalar", type: "bytes" };
   if (typeof value === "bigint") {
     const fits = value >= MIN_INT64 && value <= MAX_INT64;
     return fits

@@ -13,6 +13,7 @@ export type ParquetType =
   | "int64"
   | "double"
   | "bool"
+  | "bytes"
   | "json"
   | readonly [ParquetType]
   | { readonly [field: string]: ParquetType };

@@ -6,7 +6,7 @@ import { assembleRows, isAssemblable, pathKey } from "./assemble-rows.ts";
 import type { Row } from "./parquet-type.ts";
 import { PARSERS, readLeafColumn, type LeafColumn } from "./value-pages.ts";
 
-/** Reads all rows; lists and structs become arrays and objects, integers are numbers up to ±2^53 − 1 and bigints beyond. */
+/** Reads all rows; lists and structs become arrays and objects, integers are numbers up to ±2^53 − 1 and bigints beyond, binary columns bytes. */
 export async function readParquet(file: string): Promise<Row[]> {
   const buffer = await asyncBufferFromFile(file);
   const metadata = await parquetMetadataAsync(buffer);
@@ -36,7 +36,7 @@ async function readChunk(file: AsyncBuffer, column: ColumnMetaData): Promise<Arr
 
 /** Maps, variants and the lists of old writers, whose shapes are the package's business. */
 async function readOtherwise(file: AsyncBuffer, metadata: FileMetaData): Promise<Row[]> {
-  const rows = await parquetReadObjects({ file, metadata, compressors, parsers: PARSERS });
+  const rows = await parquetReadObjects({ file, metadata, compressors, parsers: PARSERS, utf8: false });
   return rows.map((row) => narrow(row) as Row);
 }
 

@@ -27,6 +27,7 @@ const SCALARS: Readonly<
     Number,
   ],
   bool: ["true or false", (value) => typeof value === "boolean", (value) => value],
+  bytes: ["bytes", (value) => value instanceof Uint8Array, (value) => value],
   json: ["any value", () => true, stringifyLosslessJson],
 };
 

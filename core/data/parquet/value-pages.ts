@@ -29,6 +29,10 @@ export const PARSERS: ParquetParsers = {
   jsonFromBytes: (bytes: Uint8Array | undefined) => bytes && parseLosslessJson(utf8.decode(bytes)),
 };
 
+/** Bytes of any kind, such as images: those of text say so. */
+const isBytes = ({ converted_type, logical_type }: SchemaTree["element"]): boolean =>
+  converted_type === undefined && logical_type === undefined;
+
 /** Decodes a column chunk. @param path schema elements from the root to the leaf. */
 export function readLeafColumn(chunk: ArrayBuffer, column: ColumnMetaData, path: SchemaTree[]): LeafColumn {
   const { element } = path.at(-1)!;
@@ -39,6 +43,7 @@ export function readLeafColumn(chunk: ArrayBuffer, column: ColumnMetaData, path:
     schemaPath: path,
     codec: column.codec,
     parsers: PARSERS,
+    utf8: !isBytes(element),
     compressors,
   };
   const entries = Number(column.num_values);
@@ -134,7 +139,7 @@ function decode(
   dictionary: ArrayLike<unknown> | undefined,
 ): ArrayLike<unknown> {
   const { type, element } = decoder;
-  const isText = type === "BYTE_ARRAY" && (element.converted_type ?? element.logical_type?.type ?? "UTF8");
+  const isText = type === "BYTE_ARRAY" && (element.converted_type ?? element.logical_type?.type);
   if (encoding === "PLAIN" && (isText === "UTF8" || isText === "STRING")) return readPlainStrings(bytes, count);
   // Levels are read already: without a path the package looks for none.
   const header = {
@@ -147,7 +152,11 @@ function decode(
   if (dictionary !== undefined && encoding.endsWith("_DICTIONARY")) {
     return mapped(dataPage as ArrayLike<number>, (index) => dictionary[index]);
   }
-  return narrow(convertWithDictionary(dataPage, undefined, encoding, decoder));
+  const values = convertWithDictionary(dataPage, undefined, encoding, decoder) as ArrayLike<unknown>;
+  // Each on its own: one that is kept, or sent to a thread, takes no page along.
+  return values[0] instanceof Uint8Array
+    ? mapped(values as ArrayLike<Uint8Array>, (value) => value.slice())
+    : narrow(values);
 }
 
 /** 64-bit integers as numbers up to ±2^53 − 1, as bigints beyond. */

@@ -42,6 +42,7 @@ const SCALARS = {
   int64: { type: "INT64" },
   double: { type: "DOUBLE" },
   bool: { type: "BOOLEAN" },
+  bytes: { type: "BYTE_ARRAY" },
   json: { type: "BYTE_ARRAY", converted_type: "UTF8" },
 } as const satisfies Record<string, Partial<SchemaElement>>;
 

@@ -86,10 +86,12 @@ function rolloutRow(batch: DataProto, row: number, { step, split, tokenizer, par
   };
 }
 
-/** The same in JSON, where large integers are texts. */
+/** The same in JSON, where large integers are texts, and bytes no more than their number. */
 const plain = (value: object): Record<string, unknown> =>
   JSON.parse(
-    JSON.stringify(value, (_, field: unknown) => (typeof field === "bigint" ? String(field) : field)),
+    JSON.stringify(value, (_, field: unknown) =>
+      typeof field === "bigint" ? String(field) : field instanceof Uint8Array ? `${field.length} bytes` : field,
+    ),
   ) as Record<string, unknown>;
 
 /** Rows of whole groups (one uid), in batch order, until `limit` rows are taken; the first group is cut if it alone is larger. */
