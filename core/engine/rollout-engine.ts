@@ -35,8 +35,12 @@ export interface RolloutEngine {
   /** Replaces the weights; answers under way finish with the old ones. */
   updateWeights(weights: WeightMap): Promise<void>;
   readonly weightVersion: number;
-  /** Gives memory back (`weights`, `kv_cache`) until `wake`. */
+  /**
+   * Gives memory back until `wake`, once the answers under way are complete: `weights`, `kv_cache` or both. Requests wait meanwhile.
+   * The trainer lets the engine sleep while it trains, where `rollout.free_cache_engine` says so.
+   */
   sleep(tags: readonly string[]): Promise<void>;
+  /** Takes memory again. Weights that slept come by the next `updateWeights`, which follows `wake(["weights"])`. */
   wake(tags: readonly string[]): Promise<void>;
   /** Ends every request under way with `stopReason: "abort"`. */
   abort(): Promise<void>;

@@ -326,4 +326,30 @@ describe("interruption", () => {
     await sampler.sleep(["weights", "kv_cache"]);
     expect(tf.memory().numTensors).toBeLessThan(numTensors);
   });
+
+  it("gives back every tensor that it has made, caches of answers under way included, and goes on when all is woken", async () => {
+    const weights = weightsOf();
+    const before = tf.memory();
+    const sampler = await rollout({ weights });
+    const ask = () => sampler.generate(ids(1, 2), { ...RANDOM, max_tokens: 30 });
+    const whole = await ask();
+    const loaded = tf.memory().numBytes;
+    const underWay = ask();
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(tf.memory().numBytes).toBeGreaterThan(loaded);
+    await sampler.sleep(["weights", "kv_cache"]);
+    expect(tf.memory()).toMatchObject({ numTensors: before.numTensors, numBytes: before.numBytes });
+    expect(await underWay).toEqual(whole);
+
+    const asleep = ask();
+    await sampler.wake(["weights"]);
+    await sampler.updateWeights(weights);
+    // The cache of keys and values still sleeps.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(tf.memory().numBytes).toBeLessThan(loaded);
+    await sampler.wake(["kv_cache"]);
+    expect(await asleep).toEqual({ ...whole, weightVersion: 2 });
+    expect(tf.memory().numBytes).toBe(loaded);
+  });
 });

@@ -51,7 +51,8 @@ export class EmbeddedRollout implements RolloutEngine {
   /** Settles when the batches under way have ended. */
   private idle: Promise<void> = Promise.resolve();
   private pumpScheduled = false;
-  private asleep = false;
+  /** What was given back by `sleep`; requests wait while there is anything. */
+  private readonly asleep = new Set<string>();
 
   constructor(
     @inject(ROLE_CONFIG) private readonly role: RoleConfig,
@@ -77,17 +78,19 @@ export class EmbeddedRollout implements RolloutEngine {
   }
 
   /**
-   * Requests wait until `wake`. `weights` are given back once no answer needs them, and must come again by `updateWeights`;
-   * a cache of keys and values never outlives its batch.
+   * Returns once the answers under way are complete and their caches of keys and values are gone; further requests wait until all tags
+   * are woken. `weights` go with the tables that belong to them, and must come again by `updateWeights`.
    */
-  sleep(tags: readonly string[]): Promise<void> {
-    this.asleep = true;
-    if (tags.includes("weights")) this.use(undefined, this.weightVersion);
-    return Promise.resolve();
+  async sleep(tags: readonly string[]): Promise<void> {
+    for (const tag of tags) this.asleep.add(tag);
+    await this.idle;
+    if (!this.asleep.has("weights")) return;
+    this.use(undefined, this.weightVersion);
+    (await this.loading)?.rotary.dispose();
   }
 
-  wake(_tags: readonly string[]): Promise<void> {
-    this.asleep = false;
+  wake(tags: readonly string[]): Promise<void> {
+    for (const tag of tags) this.asleep.delete(tag);
     this.pumpSoon();
     return Promise.resolve();
   }
@@ -122,7 +125,7 @@ export class EmbeddedRollout implements RolloutEngine {
   /** Starts as many full batches as there is room for. */
   private pump(): void {
     const limit = this.role.max_num_seqs ?? MAX_NUM_SEQS;
-    while (!this.asleep && this.waiting.length > 0) {
+    while (this.asleep.size === 0 && this.waiting.length > 0) {
       const size = Math.min(this.waiting.length, limit);
       if (this.running.size + size > limit) return;
       const batch = this.waiting.splice(0, size);
