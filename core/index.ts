@@ -17,4 +17,4 @@ export * from "./controller/index.ts";
 export type * from "./trainer/index.ts";
 export { JsonLinesFile, PpoTrainer, processValidationMetrics, SftTrainer, Trackers } from "./trainer/index.ts";
 // Ranks in other threads and processes import these by name from the package.
-export { ActorRolloutRefWorker, CriticWorker, RewardWorker, SftWorker } from "./trainer/index.ts";
+export { ActorRolloutRefWorker, AgentLoopWorker, CriticWorker, RewardWorker, SftWorker } from "./trainer/index.ts";

@@ -2,6 +2,10 @@ import type { ErrorLocation } from "../errors/index.ts";
 import type { Problem } from "./problem.ts";
 import type { PpoConfig, SftConfig } from "./schema/index.ts";
 
+/** Pools that every run has, to which a role can be mapped, and names that further pools cannot have. */
+const OWN_POOLS: readonly string[] = ["actor_pool", "reward_pool"];
+const TAKEN_POOLS: readonly string[] = [...OWN_POOLS, "rollout_pool", "agent_loop_pool"];
+
 type Locate = (path: string) => ErrorLocation;
 
 /** Values that are right by themselves and contradict each other. */
@@ -12,10 +16,11 @@ export function checkValues(config: PpoConfig, locate: Locate): Problem[] {
     problems.push({ code: "VERL_CONFIG_VALUE", message, hint, location: locate(path) });
   const { rollout } = policy;
 
-  if (!policy.hybrid_engine) {
+  if (!policy.hybrid_engine && rollout.nnodes === 0) {
     report(
       "actor_rollout_ref.hybrid_engine",
-      "`actor_rollout_ref.hybrid_engine` is false; verl knows no other way than true.",
+      "`actor_rollout_ref.hybrid_engine` is false, but the rollout has no ranks of its own.",
+      "Set actor_rollout_ref.rollout.nnodes to 1 or more, and n_gpus_per_node beside it.",
     );
   }
   if (rollout.temperature === 0 || !rollout.do_sample) {
@@ -40,7 +45,44 @@ export function checkValues(config: PpoConfig, locate: Locate): Problem[] {
       "Serve it by vLLM or SGLang, and set reward_model.reward_manager=model and its address, reward_model.reward_kwargs.url.",
     );
   }
-  return problems;
+  return [...problems, ...checkPools(config, locate)];
+}
+
+/** Roles stand in pools that there are, and pools have ranks. */
+function checkPools({ controller }: PpoConfig, locate: Locate): Problem[] {
+  const { resource_pool_spec: spec, role_mapping: mapping } = controller;
+  const problem = (path: string, message: string, hint: string): Problem => {
+    return { code: "VERL_CONFIG_VALUE", message, hint, location: locate(path) };
+  };
+  const isRanks = (value: unknown): boolean =>
+    Array.isArray(value) && value.length > 0 && value.every((ranks) => Number.isSafeInteger(ranks) && ranks > 0);
+  const odd = Object.entries(spec).filter(([, ranks]) => !isRanks(ranks));
+  const taken = Object.keys(spec).filter((pool) => TAKEN_POOLS.includes(pool));
+  const known = [...OWN_POOLS, ...Object.keys(spec)];
+  const lost = Object.entries(mapping).filter(([, pool]) => !known.includes(pool));
+  return [
+    ...odd.map(([pool]) =>
+      problem(
+        "controller.resource_pool_spec",
+        `\`controller.resource_pool_spec\` gives the pool "${pool}" no list of ranks.`,
+        "List the ranks on each of its machines: [1] is one machine of one rank, [8, 8] are two of eight.",
+      ),
+    ),
+    ...taken.map((pool) =>
+      problem(
+        "controller.resource_pool_spec",
+        `\`controller.resource_pool_spec\` names the pool "${pool}", which the run has already.`,
+        "Other keys say how many ranks it has: trainer, actor_rollout_ref.rollout, and its agent.num_workers.",
+      ),
+    ),
+    ...lost.map(([role, pool]) =>
+      problem(
+        `controller.role_mapping.${role}`,
+        `\`controller.role_mapping.${role}\` names the pool "${pool}", which does not exist.`,
+        `Pools: ${known.join(", ")}. Others come by controller.resource_pool_spec.`,
+      ),
+    ),
+  ];
 }
 
 /** The same for `verl sft`. */

@@ -204,6 +204,11 @@ export class WorkerGroup implements DispatchTarget {
     return this.executeAllAsync(method, ...args);
   }
 
+  /** One rank alone, at once. */
+  executeRank(rank: number, method: string, ...args: unknown[]): Promise<unknown> {
+    return this.execute(rank, method, args);
+  }
+
   executeRankZeroAsync(method: string, ...args: unknown[]): Promise<unknown> {
     return this.execute(0, method, args);
   }

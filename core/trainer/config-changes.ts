@@ -8,8 +8,9 @@ const CONSTANT: readonly (readonly [suffix: string, value: string])[] = [
   [".lr_scheduler_type", '"constant"'],
   [".lr_warmup_steps_ratio", "0"],
 ];
-/** Names of keys and sections that change speed, memory, validation or files, but not the training. */
-const WITHOUT_EFFECT = /(^|\.)(\w*micro_batch_size\w*|\w*max_token_len\w*|\w*use_dynamic_bsz|checkpoint|val_\w+)(\.|$)/;
+/** Names of keys and sections that change speed, memory, places, validation or files, but not the training. */
+const WITHOUT_EFFECT =
+  /(^|\.)(\w*micro_batch_size\w*|\w*max_token_len\w*|\w*use_dynamic_bsz|checkpoint|val_\w+|hybrid_engine|free_cache_engine|update_weights_\w+|nnodes|n_gpus_per_node|num_workers|resource_pool_spec|role_mapping)(\.|$)/;
 /** Changes that are told one by one. */
 const SHOWN = 8;
 

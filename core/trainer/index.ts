@@ -9,11 +9,9 @@ export { PpoTrainer } from "./ppo-trainer.ts";
 export type { TrainerOptions } from "./run-options.ts";
 export type { FitResult } from "./run-record.ts";
 export { SftTrainer } from "./sft-trainer.ts";
-export {
-  ActorRolloutRefWorker,
-  type ActorRolloutRefOptions,
-  type GenerateOptions,
-} from "./workers/actor-rollout-ref-worker.ts";
+export { ActorRolloutRefWorker, type ActorRolloutRefOptions } from "./workers/actor-rollout-ref-worker.ts";
+export { AgentLoopWorker } from "./workers/agent-loop-worker.ts";
+export type { GenerateOptions } from "./workers/answer-prompts.ts";
 export { CriticWorker, type CriticOptions } from "./workers/critic-worker.ts";
 export { RewardWorker } from "./workers/reward-worker.ts";
 export { SftWorker, type SftWorkerOptions } from "./workers/sft-worker.ts";

@@ -51,7 +51,7 @@ export class PpoAttempt implements Attempt {
     const unfreeze = freezeFor(config.trainer);
     try {
       const start = await record.begin((checkpoint) => this.restore(checkpoint));
-      await this.run.policy.updateWeights();
+      await this.run.sampler.rolloutMode({ weights: true });
       console.begin(total, start);
       // A resumed run has its first validation behind it.
       const first = validation && ((val_before_train && start === 0) || val_only);
@@ -92,7 +92,8 @@ export class PpoAttempt implements Attempt {
   /** One step in verl's order; each phase is timed as `timing_s/<phase>`. */
   private async train(step: number, metrics: StepMetrics): Promise<DataProto> {
     const { run } = this;
-    const { policy, reference, critic } = run;
+    const { sampler, reference, critic } = run;
+    const trainsActor = step >= run.config.trainer.critic_warmup;
     const phase = <T>(name: string, work: () => T | Promise<T>): Promise<T> => {
       run.console.phase(name);
       return metrics.timer(name)(work);
@@ -114,9 +115,16 @@ export class PpoAttempt implements Attempt {
       return { added, parts: columns.parts };
     };
     const logging = () => phase("old_log_prob", () => addOldLogProbs(run, batch, metrics));
-    const [scored, logged] = run.config.reward_model.launch_reward_fn_async
-      ? await Promise.all([scoring(), logging()])
-      : [await scoring(), await logging()];
+    // A reward manager may ask the policy, so that the sampler is awake until all is scored.
+    const sleep = () => metrics.timer("gen")(() => sampler.trainerMode({ weights: trainsActor }));
+    const scoreThenLog = async () => {
+      const scored = await scoring();
+      await sleep();
+      return [scored, await logging()] as const;
+    };
+    const together = run.config.reward_model.launch_reward_fn_async;
+    const [scored, logged] = await (together ? Promise.all([scoring(), logging()]) : scoreThenLog());
+    if (together) await sleep();
     batch = logged.union(scored.added);
     this.checkFields(batch);
     if (reference) batch = await phase("ref", () => addReferenceLogProbs(run, batch));
@@ -124,10 +132,9 @@ export class PpoAttempt implements Attempt {
     batch = await phase("adv", () => addAdvantages(run, batch, metrics));
     const trained = run.config.algorithm.use_pf_ppo ? resampleByScore(run, batch, step, metrics) : batch;
     if (critic) await phase("update_critic", () => updateCritic(run, trained, step, metrics));
-    if (step >= run.config.trainer.critic_warmup) {
-      await phase("update_actor", () => updateActor(run, trained, step, metrics));
-      await phase("update_weights", () => policy.updateWeights());
-    }
+    if (trainsActor) await phase("update_actor", () => updateActor(run, trained, step, metrics));
+    const wake = () => sampler.rolloutMode({ weights: trainsActor });
+    await (trainsActor ? phase("update_weights", wake) : metrics.timer("gen")(wake));
     await phase("dump_rollout_generations", () => run.rollouts.train(batch, step, scored.parts));
     return batch;
   }
@@ -154,7 +161,7 @@ export class PpoAttempt implements Attempt {
     const tokens = { all: sum(totalLengths(batch)), response: sum(responseLengths(batch)) };
     const seconds = metrics.timings();
     metrics.addAll(computeTimingMetrics(seconds, tokens));
-    metrics.addAll(computeThroughputMetrics(tokens.all, seconds["step"]!, this.run.policy.worldSize));
+    metrics.addAll(computeThroughputMetrics(tokens.all, seconds["step"]!, this.run.modelRanks));
     metrics.add("perf/cpu_memory_used_gb", process.memoryUsage.rss() / 2 ** 30);
   }
 

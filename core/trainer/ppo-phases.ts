@@ -20,7 +20,7 @@ import type { PpoRun } from "./ppo-run.ts";
 import { correctBatch } from "./rollout-correction.ts";
 import { Scoring } from "./scoring.ts";
 import { actorShuffle, criticShuffle } from "./shuffles.ts";
-import { ROWS } from "./workers/actor-rollout-ref-worker.ts";
+import { ROWS } from "./workers/answer-prompts.ts";
 
 /*
  * The phases of a training step, in their order. Each takes the batch and gives back what it adds to it; nothing is changed in place.
@@ -98,15 +98,13 @@ export function takeMetrics(answers: DataProto, metrics: StepMetrics): DataProto
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-/** How the rows of a step are laid out for the ranks of the policy, and of whoever shares them. */
-function rankLayout(
-  { config, policy }: Pick<PpoRun, "config" | "policy">,
-  role: "actor" | "critic" = "actor",
-): RankLayout {
+/** How the rows of a step are laid out for the ranks of a role. */
+function rankLayout(run: PpoRun, role: "policy" | "reference" | "critic" = "policy"): RankLayout {
+  const { config } = run;
   return {
-    ranks: policy.worldSize,
+    ranks: run[role]!.worldSize,
     balance: config.trainer.balance_batch,
-    miniBatchRows: batchPlan(config, role).samplesPerUpdate,
+    miniBatchRows: batchPlan(config, role === "critic" ? "critic" : "actor").samplesPerUpdate,
   };
 }
 
@@ -198,7 +196,9 @@ export async function addReferenceLogProbs(run: PpoRun, batch: DataProto): Promi
   const options: { outputs: readonly EngineOutput[] } = {
     outputs: ["log_probs", ...(distributions ? (["log_softmax"] as const) : [])],
   };
-  const computed = await inRankOrder(batch, rankLayout(run), (rows) => run.reference!.computeLogProb(rows, options));
+  const computed = await inRankOrder(batch, rankLayout(run, "reference"), (rows) =>
+    run.reference!.computeLogProb(rows, options),
+  );
   const names = { log_probs: "ref_log_prob", ...(distributions && { log_softmax: "ref_log_softmax" }) };
   return batch.union(computed.rename(names));
 }
@@ -234,7 +234,7 @@ export async function updateActor(run: PpoRun, batch: DataProto, step: number, m
 }
 
 export async function addValues(run: PpoRun, batch: DataProto): Promise<DataProto> {
-  return batch.union(await inRankOrder(batch, rankLayout(run), (rows) => run.critic!.computeValues(rows)));
+  return batch.union(await inRankOrder(batch, rankLayout(run, "critic"), (rows) => run.critic!.computeValues(rows)));
 }
 
 export async function updateCritic(run: PpoRun, batch: DataProto, step: number, metrics: StepMetrics): Promise<void> {

@@ -2,12 +2,12 @@ import { DataProto } from "../batch/data-proto.ts";
 import { Listener } from "../controller/index.ts";
 import type { SampleReward } from "../reward/reward-manager.ts";
 import type { PpoRun } from "./ppo-run.ts";
-import type { GenerateOptions } from "./workers/actor-rollout-ref-worker.ts";
+import type { GenerateOptions } from "./workers/answer-prompts.ts";
 
 /** Column by which a row is known again among the answers of all ranks. */
 const ROW = "__row__";
 
-type Run = Pick<PpoRun, "policy" | "reward" | "streamsRewards">;
+type Run = Pick<PpoRun, "sampler" | "reward" | "streamsRewards">;
 
 let made = 0;
 
@@ -38,16 +38,16 @@ export class Scoring {
     options: Omit<GenerateOptions, "validate" | "answered">,
     choose: (answers: DataProto) => DataProto = (answers) => answers,
   ): Promise<DataProto> {
-    const { policy, streamsRewards } = this.run;
+    const { sampler, streamsRewards } = this.run;
     const { validate } = this;
-    if (!streamsRewards) return choose(await policy.generateSequences(prompts, { ...options, validate }));
+    if (!streamsRewards) return choose(await sampler.generateSequences(prompts, { ...options, validate }));
     const first = this.prompts;
     this.prompts += prompts.length;
     const rows = Array.from({ length: prompts.length }, (_, row) => first + row);
     const numbered = prompts.union(DataProto.fromSingleDict({ [ROW]: rows }));
     const answered = new Listener<DataProto>((row) => this.send(row));
     try {
-      const answers = choose(await policy.generateSequences(numbered, { ...options, validate, answered }));
+      const answers = choose(await sampler.generateSequences(numbered, { ...options, validate, answered }));
       this.order.push(...answers.column(ROW).map((row) => this.sent.get(row)!));
       return withoutRow(answers);
     } catch (error) {

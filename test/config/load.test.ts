@@ -246,6 +246,20 @@ describe("loadConfig", () => {
       "reward_model.enable",
     ]);
   });
+
+  it("refuses roles in pools that there are not, and pools without ranks or with a name that is taken", () => {
+    const problems = problemsOf(() =>
+      load([
+        "controller.resource_pool_spec={critic_pool: [1], ref_pool: [], rollout_pool: [1]}",
+        "controller.role_mapping={critic: critic_pool, ref: refpool, reward: actor_pool}",
+      ]),
+    );
+    expect(problems.map(({ location, message }) => [location.path, /"(\w+)"/.exec(message)![1]])).toEqual([
+      ["controller.resource_pool_spec", "ref_pool"],
+      ["controller.resource_pool_spec", "rollout_pool"],
+      ["controller.role_mapping.ref", "refpool"],
+    ]);
+  });
 });
 
 describe("config files", () => {

@@ -16,6 +16,7 @@ describe("configChanges", () => {
     { data: { val_files: ["x"], val_batch_size: 2 }, rollout: { val_kwargs: { n: 3 } } },
     { actor: { ppo_micro_batch_size_per_gpu: 2, ppo_max_token_len_per_gpu: 8, log_prob_use_dynamic_bsz: true } },
     { actor: { checkpoint: { save_contents: ["model"] } } },
+    { hybrid_engine: false, rollout: { nnodes: 1, free_cache_engine: false, agent: { num_workers: 2 } } },
   ])("leaves out what does not: %j", (now) => {
     expect(changes({ other: 1 }, { ...now, other: 1 })).toEqual([]);
   });

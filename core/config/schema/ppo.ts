@@ -3,7 +3,7 @@ import { algorithm } from "./algorithm.ts";
 import { critic } from "./critic.ts";
 import { data } from "./data.ts";
 import { flag, section, type ValueOf } from "./field.ts";
-import { host } from "./host.ts";
+import { host, ppoController } from "./host.ts";
 import { model } from "./model.ts";
 import { ref } from "./ref.ts";
 import { customRewardFunction, rewardModel } from "./reward.ts";
@@ -14,7 +14,10 @@ import { trainer } from "./trainer.ts";
 export const ppoSection = section("PPO and its relatives (`verl train`).", {
   data,
   actor_rollout_ref: section("The policy: trained (actor), sampled from (rollout), kept as it was (ref).", {
-    hybrid_engine: flag("Actor and rollout share their resources.", true),
+    hybrid_engine: flag(
+      "Actor and rollout share their ranks; false: the rollout has `rollout.nnodes` × `rollout.n_gpus_per_node` of its own.",
+      true,
+    ),
     model: model(),
     actor,
     ref,
@@ -26,6 +29,7 @@ export const ppoSection = section("PPO and its relatives (`verl train`).", {
   algorithm,
   trainer,
   ...host,
+  controller: ppoController,
 });
 
 /** The config of `verl train` with every default filled in. */

@@ -71,6 +71,19 @@ export const rollout = section("How answers are sampled.", {
   prompt_length: integer("Tokens of the longest prompt.", "${data.max_prompt_length}", { minimum: 1 }),
   response_length: integer("Tokens of the longest response.", "${data.max_response_length}", { minimum: 1 }),
   max_num_seqs: integer("Sequences sampled together.", 256, { minimum: 1 }),
+  free_cache_engine: flag(
+    "Let the rollout engine give back its caches and its weights while the actor trains, where they share their ranks.",
+    true,
+  ),
+  nnodes: integer("Machines of the rollout's own, where `actor_rollout_ref.hybrid_engine` is false.", 0, {
+    minimum: 0,
+  }),
+  n_gpus_per_node: integer("Ranks on each of these.", "${trainer.n_gpus_per_node}", { minimum: 1 }),
+  update_weights_bucket_megabytes: integer(
+    "Megabytes of weights that are sent at once to a rollout on ranks of its own.",
+    2048,
+    { minimum: 1 },
+  ),
   ...logProb(),
   val_kwargs: valKwargs,
   multi_turn: multiTurn,
@@ -85,10 +98,13 @@ export const rollout = section("How answers are sampled.", {
       null,
       { "x-departure": "In verl `_target_` is a Python class." },
     ),
-    num_workers: integer("Without effect: one process runs all loops.", 8, {
-      minimum: 1,
-      "x-departure": "verl spreads the loops over so many processes.",
-    }),
+    num_workers: orNull(
+      integer(
+        "Ranks of their own for the agent loops; null: they run beside the rollout engine, on each of its ranks.",
+        null,
+        { minimum: 1, "x-departure": "verl's default is 8, and it knows no loops beside the engine." },
+      ),
+    ),
     max_concurrent: integer("Agent loops under way at once.", 10000, {
       minimum: 1,
       "x-departure": "Not in verl, which bounds nothing.",

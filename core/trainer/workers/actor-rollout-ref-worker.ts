@@ -1,16 +1,17 @@
-import { LoopRunner } from "../../agent/loop-runner.ts";
+import type { LoopRunner } from "../../agent/loop-runner.ts";
 import { countDenominators } from "../../algorithm/aggregate.ts";
 import { klPenaltyKey } from "../../algorithm/straight-through.ts";
 import { DataProto } from "../../batch/data-proto.ts";
+import type { NdArray } from "../../batch/nd-array.ts";
 import { batchPlan } from "../../config/batch-plan.ts";
 import type { PpoConfig } from "../../config/index.ts";
 import type { Listener } from "../../controller/listener.ts";
 import { register } from "../../controller/register.ts";
 import type { WorkerContext } from "../../controller/worker.ts";
 import type { RoleConfig } from "../../engine/role-config.ts";
-import type { RolloutEngine, SamplingParams } from "../../engine/rollout-engine.ts";
+import type { RolloutEngine } from "../../engine/rollout-engine.ts";
 import { VerlError } from "../../errors/index.ts";
-import { ROLE_CONFIG, ROLLOUT } from "../../registry/index.ts";
+import { ROLE_CONFIG } from "../../registry/index.ts";
 import { actorLoss, actorLossFields } from "../actor-loss.ts";
 import { actorLossFault } from "../actor-loss-fault.ts";
 import { actorLossParts } from "../actor-loss-parts.ts";
@@ -22,35 +23,20 @@ import { ROW_FIELD } from "../mini-batches.ts";
 import { sumDenominators } from "../rank-sums.ts";
 import { actorRole, referenceRole, rolloutRole, type TrainingLength } from "../role-configs.ts";
 import { openPpoSite, type PpoSite, type SiteOptions } from "../run-site.ts";
-import { openTracer } from "../rollout-log/open-tracer.ts";
+import type { RolloutAnswer, RolloutAsk } from "../rollout/rollout-client.ts";
+import { RolloutServer } from "../rollout/rollout-server.ts";
+import { bucketsOf, type WeightBucket } from "../rollout/weight-buckets.ts";
 import { actorShuffle } from "../shuffles.ts";
+import { answerPrompts, createLoopRunner, type GenerateOptions } from "./answer-prompts.ts";
 import { MODEL_FIELDS, ModelWorker } from "./model-worker.ts";
 import type { RunWorkerOptions } from "./run-worker.ts";
 
 export interface ActorRolloutRefOptions extends RunWorkerOptions<PpoConfig> {
   length: TrainingLength;
-  /** `actor_rollout` trains and samples; `ref` stays as it was at the start. */
-  role: "actor_rollout" | "ref";
-}
-
-/** Among the metrics of `generateSequences`: the rows that a rank answered, by which means of ranks are weighed. */
-export const ROWS = "rows";
-
-export interface GenerateOptions {
-  step: number;
-  /** Number of the step's batch of answers. Default: 1. */
-  round?: number;
-  validate: boolean;
-  /** Training answers at temperature 0, whatever the config samples by. */
-  greedy?: boolean;
-  signal: AbortSignal;
-  /** Told of each answer as its trajectory ends: a batch of one row, as the whole batch will have it. Its group may still be dropped. */
-  answered?: Listener<DataProto>;
-}
-
-interface Sampler {
-  rollout: RolloutEngine;
-  runner: LoopRunner;
+  /** `actor` trains, `rollout` samples, `actor_rollout` does both; `ref` stays as it was at the start. */
+  role: "actor" | "rollout" | "actor_rollout" | "ref";
+  /** Agent loops run beside the sampler; false: on ranks of their own. Default: true. */
+  loops?: boolean;
 }
 
 /** The policy in its roles: trained (actor), sampled from (rollout), kept as it was (ref). */
@@ -59,48 +45,54 @@ export class ActorRolloutRefWorker extends ModelWorker<PpoConfig, PpoSite> {
 
   private readonly role: ActorRolloutRefOptions["role"];
   private readonly length: TrainingLength;
-  private sampler: Sampler | undefined;
+  private readonly runsLoops: boolean;
+  private sampler: RolloutEngine | undefined;
+  private runner: LoopRunner | undefined;
+  private server: RolloutServer | undefined;
+  /** What the sampler was told to give back. */
+  private readonly asleep = new Set<string>();
+  /** Weights on their way to other ranks, and from them. */
+  private buckets: readonly WeightBucket[] = [];
+  private received = new Map<string, NdArray<"float32">>();
 
   constructor(context: WorkerContext, options: ActorRolloutRefOptions) {
     super(context, options);
     this.role = options.role;
     this.length = options.length;
+    this.runsLoops = options.loops ?? true;
   }
 
   @register({ dispatchMode: "ONE_TO_ALL" })
   override async initModel(): Promise<void> {
     await super.initModel();
-    if (this.role === "ref") return;
     const site = await this.site();
-    const { policy_loss, loss_agg_mode, use_kl_loss, kl_loss_type } = this.config.actor_rollout_ref.actor;
-    site.container.track("policy_loss", policy_loss.loss_mode);
-    site.container.track("loss_agg", loss_agg_mode);
-    if (use_kl_loss) site.container.track("kl_penalty", klPenaltyKey(kl_loss_type));
-    this.sampler = await createSampler(this.config, site);
+    const { actor, rollout } = this.config.actor_rollout_ref;
+    if (this.role === "actor" || this.role === "actor_rollout") {
+      site.container.track("policy_loss", actor.policy_loss.loss_mode);
+      site.container.track("loss_agg", actor.loss_agg_mode);
+      if (actor.use_kl_loss) site.container.track("kl_penalty", klPenaltyKey(actor.kl_loss_type));
+    }
+    if (this.role !== "rollout" && this.role !== "actor_rollout") return;
+    this.sampler = site.container.create("rollout", rollout.name, {
+      options: rollout.engine_kwargs,
+      values: { [ROLE_CONFIG]: rolloutRole(this.config) },
+    });
+    if (this.runsLoops) this.runner = await createLoopRunner(this.config, site, this.sampler);
   }
 
   /** Answers every row: the batch with verl's rollout fields, without the rows of groups that failed. */
   @register({ dispatchMode: "DP_COMPUTE_PROTO" })
-  async generateSequences(
-    prompts: DataProto,
-    { step, round = 1, validate, greedy = false, signal, answered }: GenerateOptions,
-  ): Promise<DataProto> {
-    const { config } = this;
-    const sampling = samplingParams(config, validate);
-    const purpose = validate ? "validation" : greedy ? "greedy" : "rollout";
-    const { rng } = await this.site();
-    const own = rng.stream(`${purpose}/${step}${round > 1 ? `.${round}` : ""}/0`);
-    // Each row draws its seed in turn, so that it has the same one on any number of ranks: those of the ranks before are passed over.
-    for (let before = this.rank * prompts.length; before > 0; before--) own.nextU32();
-    const { batch, metrics } = await this.sampling().runner.run(prompts.unpad(), {
-      sampling: greedy ? { ...sampling, temperature: 0 } : sampling,
-      rng: own,
-      validate,
-      signal,
-      step,
-      onTrajectory: answered && ((row) => answered.tell(row)),
-    });
-    return batch.union(new DataProto({ metaInfo: { metrics: { ...metrics, [ROWS]: batch.length } } }), "replace");
+  async generateSequences(prompts: DataProto, options: GenerateOptions): Promise<DataProto> {
+    const { runner, config, rank } = this;
+    if (!runner) throw misuse("Agent loops were asked for where none run");
+    return answerPrompts(runner, { config, rank, rng: (await this.site()).rng }, prompts, options);
+  }
+
+  /** Answers requests of agent loops elsewhere. @param answered is told of the answers as they come. */
+  @register({ dispatchMode: "ONE_TO_ALL", blocking: false })
+  async serveRequests(ask: RolloutAsk, answered: Listener<readonly RolloutAnswer[]>): Promise<void> {
+    this.server ??= new RolloutServer(this.rollout());
+    await this.server.serve(ask, (answers) => answered.tell(answers));
   }
 
   /** Log-probs of the current weights, and what else is asked for: each rows × response length. */
@@ -150,14 +142,60 @@ export class ActorRolloutRefWorker extends ModelWorker<PpoConfig, PpoSite> {
     return parts.kl ? { ...metrics, "actor/kl_coef": parts.kl.coef } : metrics;
   }
 
-  /** Gives the trained weights to the sampler. */
+  /**
+   * Lets the sampler answer: verl's `rollout_mode`. It takes back the memory that `trainerMode` let it give.
+   * @param options with `weights`, it is given the trained weights; without, it has them still.
+   */
   @register({ dispatchMode: "ONE_TO_ALL" })
-  async updateWeights(): Promise<void> {
-    await this.sampling().rollout.updateWeights(await this.engine.exportWeights());
+  async rolloutMode({ weights }: { weights: boolean }): Promise<void> {
+    const rollout = this.rollout();
+    const wake = async (tag: string): Promise<void> => {
+      if (this.asleep.delete(tag)) await rollout.wake([tag]);
+    };
+    if (weights) {
+      await wake("weights");
+      await rollout.updateWeights(await this.engine.exportWeights());
+    }
+    await wake("kv_cache");
+  }
+
+  /**
+   * Lets the sampler give back its memory for the training to come, where `rollout.free_cache_engine` says so: verl's `trainer_mode`.
+   * @param options with `weights`, its weights go too: `rolloutMode` will bring others.
+   */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async trainerMode({ weights }: { weights: boolean }): Promise<void> {
+    if (!this.config.actor_rollout_ref.rollout.free_cache_engine) return;
+    const tags = weights ? ["weights", "kv_cache"] : ["kv_cache"];
+    for (const tag of tags) this.asleep.add(tag);
+    await this.rollout().sleep(tags);
+  }
+
+  /**
+   * A part of the weights, of at most so many bytes unless a single one has more, for a sampler on other ranks.
+   * @param index counted from 0, which takes the weights as they are then.
+   */
+  @register({ dispatchMode: "RANK_ZERO" })
+  async exportBucket(index: number, bytes: number): Promise<WeightBucket> {
+    if (index === 0) this.buckets = bucketsOf(await this.engine.exportWeights(), bytes);
+    const bucket = this.buckets[index];
+    if (!bucket) throw misuse(`There is no bucket ${index} of weights`);
+    if (bucket.last) this.buckets = [];
+    return bucket;
+  }
+
+  /** Takes such parts in turn; the last makes the sampler use them. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async takeBucket({ weights, last }: WeightBucket): Promise<void> {
+    for (const [name, array] of weights) this.received.set(name, array);
+    if (!last) return;
+    const all = this.received;
+    this.received = new Map();
+    await this.rollout().updateWeights(all);
   }
 
   override dispose(): void | Promise<void> {
-    this.sampler?.rollout.dispose();
+    this.sampler?.dispose();
     return super.dispose();
   }
 
@@ -165,8 +203,9 @@ export class ActorRolloutRefWorker extends ModelWorker<PpoConfig, PpoSite> {
     return openPpoSite(config, options);
   }
 
-  protected override engineChoice(): { key: string; role: RoleConfig } {
+  protected override engineChoice(): { key: string; role: RoleConfig } | undefined {
     const { actor, ref } = this.config.actor_rollout_ref;
+    if (this.role === "rollout") return undefined;
     return this.role === "ref"
       ? { key: ref.strategy, role: referenceRole(this.config) }
       : { key: actor.strategy, role: actorRole(this.config, this.length) };
@@ -184,50 +223,13 @@ export class ActorRolloutRefWorker extends ModelWorker<PpoConfig, PpoSite> {
     };
   }
 
-  private sampling(): Sampler {
-    if (!this.sampler) throw new VerlError("VERL_INTERNAL", "A policy that does not sample was asked to.");
+  private rollout(): RolloutEngine {
+    if (!this.sampler) throw misuse("A policy that does not sample was asked to");
     return this.sampler;
   }
 }
 
-async function createSampler(config: PpoConfig, site: PpoSite): Promise<Sampler> {
-  const { container, agents, tokenizer, log, metrics } = site;
-  const { rollout: section } = config.actor_rollout_ref;
-  const rollout = container.create("rollout", section.name, {
-    options: section.engine_kwargs,
-    values: { [ROLE_CONFIG]: rolloutRole(config) },
-  });
-  container.bind({ [ROLLOUT]: rollout });
-  const runner = new LoopRunner({
-    rollout,
-    createLoop: (key) => agents.createLoop(key),
-    defaultLoop: section.agent.default_agent_loop ?? (section.multi_turn.enable ? "tool_agent" : "single_turn_agent"),
-    promptLength: section.prompt_length,
-    responseLength: section.response_length,
-    padTokenId: tokenizer.padTokenId,
-    maxConcurrent: section.agent.max_concurrent,
-    maxRetries: section.agent.max_retries,
-    timeout: section.agent.sample_timeout_s,
-    log,
-    metrics,
-    tracer: await openTracer(config, site),
-  });
-  return { rollout, runner };
-}
-
-/** Sampling of training answers, or by `val_kwargs` of validation answers. */
-function samplingParams(config: PpoConfig, validate: boolean): Omit<SamplingParams, "seed" | "max_tokens"> {
-  const { rollout } = config.actor_rollout_ref;
-  const { temperature, top_k, top_p, do_sample } = validate ? rollout.val_kwargs : rollout;
-  return {
-    temperature: do_sample ? temperature : 0,
-    top_k,
-    top_p,
-    // Engines stop at the end token by themselves, unless `ignore_eos`.
-    stop_token_ids: [],
-    ignore_eos: rollout.ignore_eos,
-  };
-}
+const misuse = (what: string): VerlError => new VerlError("VERL_INTERNAL", `${what}.`);
 
 /** Log-probs are taken at the sampling temperature; greedy sampling has none, and is scored as it would be at 1. */
 function trainingTemperature({ actor_rollout_ref: { rollout } }: PpoConfig): number {

@@ -19,7 +19,9 @@ export abstract class ModelWorker<C extends PpoConfig | SftConfig, S extends Run
   async initModel(): Promise<void> {
     await this.activateBackend();
     const site = await this.site();
-    const { key, role } = this.engineChoice();
+    const choice = this.engineChoice();
+    if (!choice) return;
+    const { key, role } = choice;
     this.held = site.container.create("engine", key, { values: { [ROLE_CONFIG]: role } });
   }
 
@@ -50,8 +52,8 @@ export abstract class ModelWorker<C extends PpoConfig | SftConfig, S extends Run
     return super.dispose();
   }
 
-  /** Key of the engine, and what it is told of its role. */
-  protected abstract engineChoice(): { key: string; role: RoleConfig };
+  /** Key of the engine, and what it is told of its role; undefined for a worker that has none. */
+  protected abstract engineChoice(): { key: string; role: RoleConfig } | undefined;
 
   protected get engine(): TrainingEngine {
     if (this.held) return this.held;
