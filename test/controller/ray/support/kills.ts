@@ -28,7 +28,7 @@ export interface KillsDone {
  * that no run goes on from
  */
 export async function killAtRandom(kills: number, seed: number, tell: (line: string) => void): Promise<KillsDone> {
-  const cluster = startCluster({ cpus: 2 });
+  const cluster = startCluster({ cpus: 4 });
   const folder = mkdtempSync(join(tmpdir(), "verl-kills-"));
   const soak = new Soak(cluster, new Training(folder, cluster), seed, tell);
   try {
