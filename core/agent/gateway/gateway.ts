@@ -5,11 +5,13 @@ import type { ChatTemplateOptions, Tokenizer } from "../../data/tokenizer.ts";
 import type { ToolParser } from "../tool-parser.ts";
 import { TurnTokens } from "../turn-tokens.ts";
 import { ApiError, apiErrorOf } from "./api-error.ts";
-import { readChatRequest, readCompletionRequest, type ChatRequest } from "./chat-request.ts";
+import { readChatRequest, readCompletionRequest, type ChatRequest, type CompletionRequest } from "./chat-request.ts";
 import { Gatherer } from "./gather.ts";
 import { GatewaySession, type ModelFormat, type SessionOptions } from "./gateway-session.ts";
 import { chatChunks, chatCompletion, textChunks, textCompletion, type ResponseHead } from "./openai-answer.ts";
+import type { GenerationRequest } from "./generation-request.ts";
 import { readJsonBody } from "./read-body.ts";
+import type { Fields } from "./request-fields.ts";
 
 export interface GatewayOptions {
   tokenizer: Tokenizer;
@@ -51,6 +53,25 @@ const KEEP_ALIVE_MS = 15_000;
 const REMEMBERED = 64;
 
 type Send = (status: number, body: object) => void;
+
+/** A request of one session, and ways to answer it. */
+interface Asking {
+  request: IncomingMessage;
+  response: ServerResponse;
+  send: Send;
+  session: GatewaySession;
+  client: AbortController;
+}
+
+/** A kind of request for tokens: how its body is read, what answers it, and how answers are told whole or in pieces. */
+interface Endpoint<R extends GenerationRequest, A> {
+  /** Start of its answers' ids. */
+  kind: string;
+  read: (body: Fields) => R;
+  ask: (session: GatewaySession, asked: R, client: AbortController) => Promise<A>;
+  whole: (head: ResponseHead, answers: A, tokens?: Tokenizer) => object;
+  chunks: (head: ResponseHead, answers: A, tokens: Tokenizer | undefined, asked: R) => Iterable<object>;
+}
 
 /**
  * An OpenAI-compatible server on loopback in front of rollout engines. Each session has a key of its own and an engine of its own choice;
@@ -160,48 +181,43 @@ export class Gateway {
     if (method === "GET" && path === "/v1/models") return send(200, { object: "list", data: [described] });
     if (method === "GET" && path.startsWith("/v1/models/"))
       return send(200, { ...described, id: decodeURIComponent(path.slice(11)) });
-    if (method === "POST" && path === "/v1/chat/completions")
-      return this.chat(request, response, send, session, client);
-    if (method === "POST" && path === "/v1/completions") return this.complete(request, response, send, session, client);
+    const asks = { request, response, send, session, client };
+    if (method === "POST" && path === "/v1/chat/completions") return this.answer(asks, this.chat);
+    if (method === "POST" && path === "/v1/completions") return this.answer(asks, this.completion);
     throw new ApiError(
       404,
       `There is no ${method} ${path}; /v1/chat/completions, /v1/completions and /v1/models are served.`,
     );
   }
 
-  private async chat(
-    request: IncomingMessage,
-    response: ServerResponse,
-    send: Send,
-    session: GatewaySession,
-    client: AbortController,
-  ): Promise<void> {
-    const asked = readChatRequest(await readJsonBody(request, this.limits.maxBytes));
-    const head = headOf("chatcmpl", asked.model);
-    const tokens = asked.logprobs ? this.options.tokenizer : undefined;
-    const answering = session.chat(asked, client);
-    if (!asked.stream) return send(200, chatCompletion(head, await answering, tokens));
-    const { tools, includeUsage } = asked;
-    await stream(response, answering, (answers) =>
+  private readonly chat: Endpoint<ChatRequest, Awaited<ReturnType<GatewaySession["chat"]>>> = {
+    kind: "chatcmpl",
+    read: readChatRequest,
+    ask: (session, asked, client) => session.chat(asked, client),
+    whole: chatCompletion,
+    chunks: (head, answers, tokens, { tools, includeUsage }) =>
       chatChunks(head, answers, { parser: this.format.parser, tools, tokens, includeUsage }),
-    );
-  }
+  };
 
-  private async complete(
-    request: IncomingMessage,
-    response: ServerResponse,
-    send: Send,
-    session: GatewaySession,
-    client: AbortController,
+  private readonly completion: Endpoint<CompletionRequest, Awaited<ReturnType<GatewaySession["complete"]>>> = {
+    kind: "cmpl",
+    read: readCompletionRequest,
+    ask: (session, asked, client) => session.complete(asked, client),
+    whole: textCompletion,
+    chunks: (head, answers, tokens, { includeUsage }) => textChunks(head, answers, { tokens, includeUsage }),
+  };
+
+  /** Answers a request for tokens, whole or in pieces. */
+  private async answer<R extends GenerationRequest, A>(
+    { request, response, send, session, client }: Asking,
+    { kind, read, ask, whole, chunks }: Endpoint<R, A>,
   ): Promise<void> {
-    const asked = readCompletionRequest(await readJsonBody(request, this.limits.maxBytes));
-    const head = headOf("cmpl", asked.model);
+    const asked = read(await readJsonBody(request, this.limits.maxBytes));
+    const head = headOf(kind, asked.model);
     const tokens = asked.logprobs ? this.options.tokenizer : undefined;
-    const answering = session.complete(asked, client);
-    if (!asked.stream) return send(200, textCompletion(head, await answering, tokens));
-    await stream(response, answering, (answers) =>
-      textChunks(head, answers, { tokens, includeUsage: asked.includeUsage }),
-    );
+    const answering = ask(session, asked, client);
+    if (!asked.stream) return send(200, whole(head, await answering, tokens));
+    await stream(response, answering, (answers) => chunks(head, answers, tokens, asked));
   }
 
   /** @throws ApiError 401 */
