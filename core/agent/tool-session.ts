@@ -113,10 +113,10 @@ export class ToolSession {
       this.instances.set(name, opened);
       opened.catch(() => this.instances.delete(name));
     }
-    const { row, metric } = this.context;
+    const { context } = this;
     return tool.execute(await opened, call.arguments, {
-      row,
-      metric,
+      row: context.row,
+      metric: (metric, value) => context.metric(metric, value),
       get signal() {
         return signal();
       },

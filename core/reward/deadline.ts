@@ -32,13 +32,13 @@ export function withLazyDeadline<T>(
     signal?.throwIfAborted();
     let controller: AbortController | undefined;
     let ended: { readonly reason: unknown } | undefined;
-    const end = (reason: unknown): void => {
+    const end = (reason: Error): void => {
       stopWaiting();
       ended = { reason };
       controller?.abort(reason);
-      reject(reason as Error);
+      reject(reason);
     };
-    const forward = (): void => end(signal!.reason);
+    const forward = (): void => end(signal!.reason as Error);
     const timer = setTimeout(() => end(new DeadlineError(`timed out after ${seconds} s`)), seconds * 1000);
     const stopWaiting = (): void => {
       clearTimeout(timer);
@@ -59,16 +59,16 @@ export function withLazyDeadline<T>(
       stopWaiting();
       resolve(value);
     };
-    const failed = (error: unknown): void => {
+    const failed = (error: Error): void => {
       stopWaiting();
-      reject(error as Error);
+      reject(error);
     };
     try {
       const running = call(own);
       if (running instanceof Promise) running.then(done, failed);
       else done(running);
     } catch (error) {
-      failed(error);
+      failed(error as Error);
     }
   });
 }

@@ -48,15 +48,23 @@ export class JsonScanner {
   }
 
   private passString(text: string, from: number): number {
+    const { length } = text;
     let i = from;
-    for (; i < text.length; i++) {
-      const code = text.charCodeAt(i);
-      if (this.escaped) this.escaped = false;
-      else if (code === BACKSLASH) this.escaped = true;
-      else if (code === QUOTE) {
-        this.inString = false;
-        return i + 1;
+    while (i < length) {
+      if (this.escaped) {
+        this.escaped = false;
+        i += 1;
+        continue;
       }
+      let code = 0;
+      while (i < length && (code = text.charCodeAt(i)) !== QUOTE && code !== BACKSLASH) i += 1;
+      if (i === length) break;
+      i += 1;
+      if (code === QUOTE) {
+        this.inString = false;
+        break;
+      }
+      this.escaped = true;
     }
     return i;
   }
