@@ -1,6 +1,7 @@
 import * as tf from "@tensorflow/tfjs";
 import type { TensorBackend } from "verl";
-import { type HostMemory, registerHostKernels } from "../kernel/host/register.ts";
+import type { HostMemory } from "../kernel/host/host-kernel.ts";
+import { registerHostKernels } from "../kernel/host/register.ts";
 import { registerGradients } from "./gradients.ts";
 
 /** tfjs' plain JavaScript: runs everywhere, slowly. */
@@ -21,11 +22,12 @@ interface CpuBackend extends tf.KernelBackend {
   makeTensorInfo(shape: number[], dtype: tf.DataType, values: tf.BackendValues): tf.TensorInfo;
 }
 
-/** A tensor that another backend has is brought here by `get`. One cast to float32 keeps the array of its old type there. */
+/** A tensor that another backend has is brought here by `get`. One that was cast keeps the array of its old type there. */
 export const CPU_MEMORY: HostMemory<CpuBackend> = {
-  valuesOf(backend, { dataId }) {
+  valuesOf(backend, { dataId, dtype }) {
     const { values } = backend.data.get(dataId);
-    return values instanceof Float32Array ? values : new Float32Array(values as Int32Array);
+    const Values = dtype === "int32" ? Int32Array : Float32Array;
+    return values instanceof Values ? values : new Values(values as Uint8Array);
   },
   tensorOf: (backend, values, shape) => backend.makeTensorInfo(shape, "float32", values),
 };

@@ -1,25 +1,12 @@
-import { beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import * as tf from "@tensorflow/tfjs";
 import { countDenominators, NdArray } from "verl";
-import { registerHostKernels } from "../../plugins/kernel/host/register.ts";
-import { CPU_MEMORY } from "../../plugins/tensor-backend/cpu.ts";
-import { registerOrt } from "../../plugins/tensor-backend/ort/register-ort.ts";
 import { actor } from "../algorithm/policy-loss-cases.ts";
+import { HOST_BACKENDS, ort } from "./on-host.ts";
 import { batch, LOSSES, run, testPolicyLossKernel, type Fields } from "./policy-loss-cases.ts";
 import { relativeError } from "./relative-error.ts";
 
-/** tfjs' `cpu` with the kernel, beside the one without it that gives the composed losses. */
-const CPU_WITH_KERNEL = "cpu-with-kernel";
-
-const ort = registerOrt({ threads: 1 });
-
-beforeAll(() => {
-  tf.registerBackend(CPU_WITH_KERNEL, tf.findBackendFactory("cpu"));
-  tf.copyRegisteredKernels("cpu", CPU_WITH_KERNEL);
-  registerHostKernels(CPU_WITH_KERNEL, CPU_MEMORY);
-});
-
-describe.each([CPU_WITH_KERNEL, "ort"])("on %s", (backend) => {
+describe.each(HOST_BACKENDS)("on %s", (backend) => {
   testPolicyLossKernel({ backend, tolerance: 1e-6 });
 
   it.each(LOSSES)("%s has the composed loss's slopes at its kinks", async (key) => {

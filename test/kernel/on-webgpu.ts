@@ -1,19 +1,17 @@
 import { jest } from "@jest/globals";
 import * as tf from "@tensorflow/tfjs";
 import { registerWebGpu } from "../../plugins/tensor-backend/webgpu/index.ts";
+import { valuesOf } from "./values-of.ts";
+
+// Software Vulkan takes seconds to compile some of tfjs' shaders.
+jest.setTimeout(300_000);
 
 /** Selects the GPU that Vulkan, Metal or Direct3D gives; fails with what to do where there is none. */
 export async function useWebGpu(): Promise<void> {
-  // Software Vulkan takes seconds to compile some of tfjs' shaders.
-  jest.setTimeout(300_000);
   tf.enableProdMode();
   await registerWebGpu();
   await tf.setBackend("webgpu");
 }
-
-/** Values of tensors, which are read in one go. */
-export const valuesOf = (tensors: readonly tf.Tensor[]): Promise<Float32Array[]> =>
-  Promise.all(tensors.map((tensor) => tensor.data<"float32">()));
 
 /**
  * Leaves buffers of that many elements full of NaN in the backend's pool, so that the next results of this size start as NaN: an element

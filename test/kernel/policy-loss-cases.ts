@@ -14,6 +14,7 @@ import {
 } from "verl";
 import { actor } from "../algorithm/policy-loss-cases.ts";
 import { array, expectClose, flat, vectors, type Matrix } from "../algorithm/vectors.ts";
+import type { Kernel } from "./kernel.ts";
 import { relativeError } from "./relative-error.ts";
 
 /** Losses that have a kernel. */
@@ -95,15 +96,6 @@ interface Case {
   };
   config: Partial<PolicyLossConfig> & { global_batch_info: object };
   outputs: { loss: number; grad_log_prob: Matrix; metrics: Record<string, number> };
-}
-
-export interface Kernel {
-  /** tfjs' name of the backend that has it. */
-  readonly backend: string;
-  /** Most that its numbers may be off, relatively. */
-  readonly tolerance: number;
-  /** Fills memory that results of this size will be written to. */
-  readonly poison?: (size: number) => Promise<void>;
 }
 
 /** What a kernel says, and what the composed loss says on tfjs' `cpu`, to the tolerance; 0 behind the mask. */

@@ -2,7 +2,7 @@ import * as tf from "@tensorflow/tfjs";
 import { callKernel, ensureGradient, hasKernel } from "./call.ts";
 
 /*
- * What advantages and KL terms take, for batches that live on the GPU. Where the backend has no kernel, each is composed of tfjs' operations.
+ * What advantages and KL terms take, for batches that live in the backend. Where it has no kernel for them, each is composed of tfjs' operations.
  */
 
 /** Kernel: inputs `values`, `mask`; attribute `shiftMean`; output of the inputs' shape. */
@@ -21,7 +21,8 @@ const WHITEN_EPSILON = 1e-8;
 
 /** (x − mean) / √(variance + 1e-8) with n − 1 over unmasked elements, 0 behind the mask. @param shiftMean false: the mean is added back. */
 export function maskedWhitenTensor<T extends tf.Tensor>(values: T, mask: T, { shiftMean = true } = {}): T {
-  if (hasKernel(MASKED_WHITEN)) return callKernel(MASKED_WHITEN, { values, mask }, { shiftMean })[0] as T;
+  if (hasKernel(MASKED_WHITEN, { values, mask }))
+    return callKernel(MASKED_WHITEN, { values, mask }, { shiftMean })[0] as T;
   return tf.tidy(() => {
     const on = tf.greater(mask, 0);
     const x = tf.where(on, values, tf.zerosLike(values));
@@ -44,7 +45,7 @@ export interface GroupTensors extends tf.NamedTensorMap {
 
 /** Statistics of each group of rows. @param groups int32, in [0, count), or negative for rows that take no part. */
 export function groupStatisticsTensor(values: tf.Tensor1D, groups: tf.Tensor1D, count: number): GroupTensors {
-  if (hasKernel(GROUP_STATISTICS)) {
+  if (hasKernel(GROUP_STATISTICS, { values, groups })) {
     const [mean, std, size] = callKernel(GROUP_STATISTICS, { values, groups }, { count }) as tf.Tensor1D[];
     return { mean: mean!, std: std!, size: size! };
   }
@@ -70,7 +71,7 @@ export function gaeTensor(
   mask: tf.Tensor2D,
   { gamma, lam }: { gamma: number; lam: number },
 ): { advantages: tf.Tensor2D; returns: tf.Tensor2D } {
-  if (hasKernel(GAE_SCAN)) {
+  if (hasKernel(GAE_SCAN, { rewards, values, mask })) {
     const [advantages, returns] = callKernel(GAE_SCAN, { rewards, values, mask }, { gamma, lam }) as tf.Tensor2D[];
     return { advantages: advantages!, returns: returns! };
   }
@@ -95,9 +96,12 @@ export function gaeTensor(
 /** KL estimators that have a kernel, by their keys in the `kl_penalty` registry. */
 export type FusedKl = "k1" | "abs" | "k2" | "k3";
 
-/** An estimator with its gradient in one pass each; undefined where the backend has no kernel for it. */
+/**
+ * An estimator with its gradient in one pass each. Undefined where the backend has no kernel for it, or none for tensors that are not
+ * computed yet.
+ */
 export function fusedKl(kind: FusedKl, logProbs: tf.Tensor2D, refLogProbs: tf.Tensor2D): tf.Tensor2D | undefined {
-  if (!hasKernel(KL_PENALTY)) return undefined;
+  if (!hasKernel(KL_PENALTY, { logProbs, refLogProbs })) return undefined;
   ensureGradient(klGradient);
   return callKernel(KL_PENALTY, { logProbs, refLogProbs }, { kind })[0] as tf.Tensor2D;
 }

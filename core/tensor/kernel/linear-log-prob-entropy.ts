@@ -29,7 +29,14 @@ const PIECE_ELEMENTS = 2 ** 22;
 /** In the order of the kernels' outputs. */
 const OUTPUTS: readonly TokenStatistic[] = ["log_probs", "entropy", "log_sum_exp", "sum_pi_squared"];
 
-type Saved = [x: tf.Tensor2D, w: tf.Tensor2D, column: tf.Tensor2D, logNormaliser: tf.Tensor2D, value: tf.Tensor2D];
+type Saved = [
+  x: tf.Tensor2D,
+  w: tf.Tensor2D,
+  column: tf.Tensor2D,
+  max: tf.Tensor,
+  logMass: tf.Tensor,
+  value: tf.Tensor2D,
+];
 
 /**
  * Log-prob of each target, and on request the entropy, log-sum-exp and Σπ² of each distribution, of softmax(hidden · weightᵀ / temperature).
@@ -46,7 +53,7 @@ export function linearLogProbEntropy<S extends TokenStatistic>(
   wanted: readonly S[],
   { temperature, pieceElements }: LinearLogProbOptions,
 ): Record<S, tf.Tensor1D> {
-  if (!hasKernel(LINEAR_LOG_PROB_ENTROPY)) {
+  if (!hasKernel(LINEAR_LOG_PROB_ENTROPY, { hidden, weight, targets })) {
     return composedLinearLogProbEntropy(hidden, weight, targets, wanted, { temperature, pieceElements });
   }
   ensureGradient(gradient);
@@ -83,11 +90,11 @@ export function composedLinearLogProbEntropy<S extends TokenStatistic>(
 
   const op = tf.customGrad((...inputs) => {
     const [x, w, save] = inputs as [tf.Tensor2D, tf.Tensor2D, (tensors: tf.Tensor[]) => void];
-    const { logNormaliser, outputs } = fold(x, w, column, chunks, wanted);
+    const { max, logMass, outputs } = fold(x, w, column, chunks, wanted);
     const value = tf.stack(outputs.map((output) => tf.reshape(output, [tokens])));
-    save([x, w, column, logNormaliser, value]);
+    save([x, w, column, max, logMass, value]);
     const gradFunc = (dy: tf.Tensor, saved: tf.Tensor[]) => {
-      const [x, w, column, logNormaliser, value] = saved as Saved;
+      const [x, w, column, max, logMass, value] = saved as Saved;
       const row = (matrix: tf.Tensor2D, name: TokenStatistic): tf.Tensor2D | undefined => {
         const index = (wanted as readonly TokenStatistic[]).indexOf(name);
         return index < 0 ? undefined : tf.reshape(tf.slice(matrix, [index, 0], [1, tokens]), [tokens, 1]);
@@ -96,15 +103,16 @@ export function composedLinearLogProbEntropy<S extends TokenStatistic>(
       const dEntropy = row(dy as tf.Tensor2D, "entropy");
       const dLogSumExp = row(dy as tf.Tensor2D, "log_sum_exp");
       const dSumPiSquared = row(dy as tf.Tensor2D, "sum_pi_squared");
-      const meanLogit = dEntropy && tf.sub<tf.Tensor2D>(logNormaliser, row(value, "entropy")!);
       const dx: tf.Tensor[] = [];
       const dw: tf.Tensor[] = [];
       for (const chunk of chunks) {
         const { logits, part, isTarget } = chunkLogits(x, w, column, chunk);
-        const probability = tf.exp(tf.sub(logits, logNormaliser));
+        const logProb = tf.sub(tf.sub(logits, max), logMass);
+        const probability = tf.exp(logProb);
         const terms: tf.Tensor[] = [];
         if (dLogProb) terms.push(tf.mul(tf.sub(isTarget, probability), dLogProb));
-        if (dEntropy) terms.push(tf.mul(tf.mul(probability, tf.sub(meanLogit!, logits)), dEntropy));
+        if (dEntropy)
+          terms.push(tf.mul(tf.mul(probability, tf.add(logProb, row(value, "entropy")!)), tf.neg(dEntropy)));
         if (dLogSumExp) terms.push(tf.mul(probability, dLogSumExp));
         if (dSumPiSquared) {
           const excess = tf.sub(probability, row(value, "sum_pi_squared")!);
@@ -144,7 +152,10 @@ function chunkLogits(x: tf.Tensor2D, head: tf.Tensor2D, targets: tf.Tensor2D, { 
   return { part, logits: tf.matMul(x, part, false, true), isTarget: tf.cast(tf.equal(targets, ids), "float32") };
 }
 
-/** Running maximum m and sums of e^(z−m), z·e^(z−m), e^(2(z−m)) over the chunks. */
+/**
+ * Running maximum m and sums of e^d, d·e^d and e^2d over the chunks, where d = z − m: sums of z itself, and the log-sum-exp, would round where
+ * logits are large.
+ */
 function fold(
   x: tf.Tensor2D,
   head: tf.Tensor2D,
@@ -152,42 +163,35 @@ function fold(
   chunks: readonly Chunk[],
   wanted: readonly TokenStatistic[],
 ) {
-  const overChunks = (fn: (e: tf.Tensor, z: tf.Tensor) => tf.Tensor, power: number) => ({
-    fn,
-    power,
-    sum: undefined as tf.Tensor | undefined,
-  });
-  const mass = overChunks((e) => e, 1);
-  const weighted = overChunks((e, z) => tf.mul(e, z), 1);
-  const squared = overChunks((e) => tf.square(e), 2);
-  const sums = [
-    mass,
-    ...(wanted.includes("entropy") ? [weighted] : []),
-    ...(wanted.includes("sum_pi_squared") ? [squared] : []),
-  ];
   let max: tf.Tensor | undefined;
-  let chosen: tf.Tensor | undefined;
+  let [mass, weighted, squared, chosen]: (tf.Tensor | undefined)[] = [];
+  const plus = (old: tf.Tensor | undefined, added: tf.Tensor): tf.Tensor => (old ? tf.add(old, added) : added);
+  const sum = (values: tf.Tensor): tf.Tensor => tf.sum(values, 1, true);
   for (const chunk of chunks) {
     const { logits, isTarget } = chunkLogits(x, head, targets, chunk);
     const chunkMax = tf.max(logits, 1, true);
     const newMax: tf.Tensor = max ? tf.maximum(max, chunkMax) : chunkMax;
-    const e = tf.exp(tf.sub(logits, newMax));
-    const shrink = max && tf.exp(tf.sub(max, newMax));
-    for (const running of sums) {
-      const added = tf.sum(running.fn(e, logits), 1, true);
-      const old = running.sum && tf.mul(running.sum, running.power === 1 ? shrink! : tf.square(shrink!));
-      running.sum = old ? tf.add(old, added) : added;
+    const d = tf.sub(logits, newMax);
+    const e = tf.exp(d);
+    if (max) {
+      const fall = tf.sub(max, newMax);
+      const shrink = tf.exp(fall);
+      weighted = weighted && tf.mul(tf.add(weighted, tf.mul(fall, mass!)), shrink);
+      squared = squared && tf.mul(squared, tf.square(shrink));
+      mass = tf.mul(mass!, shrink);
     }
-    const here = tf.sum(tf.mul(logits, isTarget), 1, true);
-    chosen = chosen ? tf.add(chosen, here) : here;
+    mass = plus(mass, sum(e));
+    if (wanted.includes("entropy")) weighted = plus(weighted, sum(tf.mul(e, d)));
+    if (wanted.includes("sum_pi_squared")) squared = plus(squared, sum(tf.square(e)));
+    chosen = plus(chosen, sum(tf.mul(logits, isTarget)));
     max = newMax;
   }
-  const logNormaliser = tf.add(max!, tf.log(mass.sum!));
+  const logMass = tf.log(mass!);
   const outputs = wanted.map((name) => {
-    if (name === "log_probs") return tf.sub(chosen!, logNormaliser);
-    if (name === "log_sum_exp") return logNormaliser;
-    if (name === "entropy") return tf.sub(logNormaliser, tf.div(weighted.sum!, mass.sum!));
-    return tf.div(squared.sum!, tf.square(mass.sum!));
+    if (name === "log_probs") return tf.sub(tf.sub(chosen!, max!), logMass);
+    if (name === "log_sum_exp") return tf.add(max!, logMass);
+    if (name === "entropy") return tf.sub(logMass, tf.div(weighted!, mass!));
+    return tf.div(squared!, tf.square(mass!));
   });
-  return { logNormaliser, outputs };
+  return { max: max!, logMass, outputs };
 }

@@ -1,36 +1,23 @@
 import { lossDivisor, NdArray, tokenRuns, type PolicyLossAttrs } from "verl";
+import type { HostArray, HostKernel } from "./host-kernel.ts";
 import { FORMULAS, type LossFields, type LossNumbers, type LossSums, type Run } from "./loss-formulas.ts";
 
-/** Inputs of the kernel by their names, rows × width, flat. */
-export interface PolicyLossArrays {
-  readonly logProbs: Float32Array;
-  readonly oldLogProbs: Float32Array;
-  readonly advantages: Float32Array;
-  readonly mask: Float32Array;
-  readonly weights?: Float32Array;
-  readonly marks?: Float32Array;
-}
-
-export interface PolicyLossResult {
-  readonly loss: number;
-  readonly metrics: readonly [number, number, number];
-  /** d loss / d log-prob, rows × width. 0 behind the mask. */
-  readonly gradient: Float32Array;
-}
+/** All rows × width. */
+type Inputs = Readonly<Record<"logProbs" | "oldLogProbs" | "advantages" | "mask", HostArray>> & {
+  readonly weights?: HostArray;
+  readonly marks?: HostArray;
+};
 
 /** Loss, metrics and d loss / d log-prob: one loop over the unmasked tokens, or two, row by row, for losses of whole rows. */
-export function policyLoss(
-  arrays: PolicyLossArrays,
-  shape: readonly [rows: number, width: number],
-  attrs: PolicyLossAttrs,
-): PolicyLossResult {
+export const policyLoss: HostKernel<Inputs, PolicyLossAttrs> = (inputs, attrs) => {
+  const { shape } = inputs.logProbs;
   const formula = FORMULAS[attrs.loss];
-  const [rows, width] = shape;
-  const fields = fieldsOf(arrays, width);
+  const [rows, width] = shape as [number, number];
+  const fields = fieldsOf(inputs, width);
   const numbers = numbersOf(attrs);
   const divisor = lossDivisor(attrs, { ofRows: formula.ofRows === true });
   const perLength = attrs.aggregation === "seq-mean-token-mean" && !formula.ofRows;
-  const { starts, ends, ofRow } = tokenRuns(new NdArray("float32", shape, arrays.mask));
+  const { starts, ends, ofRow } = tokenRuns(new NdArray("float32", [rows, width], inputs.mask.values));
   const sums: LossSums = { origin: 0, length: 0, share: 0, a: 0, b: 0, c: 0, loss: 0, first: 0, second: 0, kl: 0 };
   const overRow = (loop: Run, row: number): void => {
     for (let run = ofRow[row]!; run < ofRow[row + 1]!; run++) loop(fields, starts[run]!, ends[run]!, sums, numbers);
@@ -49,22 +36,21 @@ export function policyLoss(
   }
   const tokens = Math.max(attrs.tokens, 1);
   const { loss, first, second, kl } = sums;
-  return { loss, metrics: [first / tokens, second / tokens, kl / tokens], gradient: fields.slopes };
-}
+  const scalars = [loss, first / tokens, second / tokens, kl / tokens];
+  return [...scalars.map((value) => ({ values: Float32Array.of(value), shape: [] })), { values: fields.slopes, shape }];
+};
 
 const NONE = new Float32Array();
 
-const fieldsOf = (
-  { logProbs, oldLogProbs, advantages, marks = NONE, weights }: PolicyLossArrays,
-  width: number,
-): LossFields => ({
-  x: logProbs,
-  old: oldLogProbs,
-  adv: advantages,
-  marks,
-  weights,
+const fieldsOf = (inputs: Inputs, width: number): LossFields => ({
+  x: inputs.logProbs.values,
+  old: inputs.oldLogProbs.values,
+  adv: inputs.advantages.values,
+  marks: inputs.marks?.values ?? NONE,
+  weights: inputs.weights?.values,
   shares: new Float64Array(width),
-  slopes: new Float32Array(logProbs.length),
+  // 0 behind the mask, where nothing is written.
+  slopes: new Float32Array(inputs.logProbs.values.length),
 });
 
 function fillShares({ weights, shares }: LossFields, { origin, share }: LossSums): void {

@@ -1,45 +1,76 @@
 import * as tf from "@tensorflow/tfjs";
-import { POLICY_LOSS, POLICY_LOSS_GRADIENT, type PolicyLossAttrs, type SelectiveKernel } from "verl";
-import { policyLoss, type PolicyLossArrays } from "./policy-loss.ts";
+import {
+  GAE_SCAN,
+  GROUP_STATISTICS,
+  KL_PENALTY,
+  KL_PENALTY_GRADIENT,
+  LINEAR_LOG_PROB_ENTROPY,
+  LINEAR_LOG_PROB_ENTROPY_GRADIENT,
+  LOG_PROB_ENTROPY,
+  LOG_PROB_ENTROPY_GRADIENT,
+  MASKED_WHITEN,
+  POLICY_LOSS,
+  POLICY_LOSS_GRADIENT,
+  type SelectiveKernel,
+} from "verl";
+import { gaeScan } from "./gae-scan.ts";
+import { groupStatistics } from "./group-statistics.ts";
+import type { HostArray, HostKernel, HostMemory } from "./host-kernel.ts";
+import { klPenalty, klPenaltyGradient } from "./kl-penalty.ts";
+import { linearLogProbEntropy, linearLogProbEntropyGradient } from "./linear-log-prob-entropy.ts";
+import { logProbEntropy, logProbEntropyGradient } from "./log-prob-entropy.ts";
+import { maskedWhiten } from "./masked-whiten.ts";
+import { policyLoss } from "./policy-loss.ts";
+
+/** Kernels of `core/tensor/kernel`, by their tfjs names. */
+const KERNELS: Readonly<Record<string, HostKernel>> = {
+  [LOG_PROB_ENTROPY]: logProbEntropy,
+  [LOG_PROB_ENTROPY_GRADIENT]: logProbEntropyGradient,
+  [LINEAR_LOG_PROB_ENTROPY]: linearLogProbEntropy,
+  [LINEAR_LOG_PROB_ENTROPY_GRADIENT]: linearLogProbEntropyGradient,
+  [POLICY_LOSS]: policyLoss,
+  [MASKED_WHITEN]: maskedWhiten,
+  [GROUP_STATISTICS]: groupStatistics,
+  [GAE_SCAN]: gaeScan,
+  [KL_PENALTY]: klPenalty,
+  [KL_PENALTY_GRADIENT]: klPenaltyGradient,
+};
+
+/** Inputs that are int32; the others are float32. */
+const INTEGERS: readonly string[] = ["targets", "groups"];
 
 type Inputs = Readonly<Record<string, tf.TensorInfo>>;
 
-/** How a tfjs backend keeps its tensors in plain arrays. */
-export interface HostMemory<Backend extends tf.KernelBackend = tf.KernelBackend> {
-  /** A float32 tensor's values, not to be written to; undefined while something has to be computed for them. */
-  valuesOf(backend: Backend, tensor: tf.TensorInfo): Float32Array | undefined;
-  /** A tensor that owns `values`. */
-  tensorOf(backend: Backend, values: Float32Array, shape: number[]): tf.TensorInfo;
-}
-
-/** Registers, on tfjs' backend of that name, the kernels of `core/tensor/kernel` that are loops over plain arrays; once. */
+/** Registers them on tfjs' backend of that name, once. @param names tfjs' names of those to register; default: all. */
 export function registerHostKernels<Backend extends tf.KernelBackend>(
   backendName: string,
   memory: HostMemory<Backend>,
+  names: readonly string[] = Object.keys(KERNELS),
 ): void {
   if (tf.getKernel(POLICY_LOSS, backendName) !== undefined) return;
-  const fused: SelectiveKernel = {
-    kernelName: POLICY_LOSS,
-    backendName,
-    accepts: (inputs) => inputs.every((tensor) => memory.valuesOf(tf.backend() as Backend, tensor) !== undefined),
-    kernelFunc({ inputs, attrs, backend }) {
-      const given = Object.entries(inputs as Inputs);
-      const arrays = Object.fromEntries(
-        given.map(([name, tensor]) => [name, memory.valuesOf(backend as Backend, tensor)]),
-      );
-      const shape = inputs["logProbs"]!.shape as [number, number];
-      const { loss, metrics, gradient } = policyLoss(
-        arrays as unknown as PolicyLossArrays,
-        shape,
-        attrs as unknown as PolicyLossAttrs,
-      );
-      const scalars = [loss, ...metrics].map((value) =>
-        memory.tensorOf(backend as Backend, Float32Array.of(value), []),
-      );
-      return [...scalars, memory.tensorOf(backend as Backend, gradient, shape)];
-    },
-  };
-  tf.registerKernel(fused);
+  const { room = (size) => new Float32Array(size) } = memory;
+  for (const kernelName of names) {
+    const implementation = KERNELS[kernelName]!;
+    const kernel: SelectiveKernel = {
+      kernelName,
+      backendName,
+      accepts: (inputs) =>
+        Object.entries(inputs).every(
+          ([name, tensor]) =>
+            tensor.dtype === (INTEGERS.includes(name) ? "int32" : "float32") &&
+            memory.valuesOf(tf.backend() as Backend, tensor) !== undefined,
+        ),
+      kernelFunc({ inputs, attrs, backend }) {
+        const arrays = Object.entries(inputs as Inputs).map(([name, tensor]): [string, Partial<HostArray>] => {
+          const values = memory.valuesOf(backend as Backend, tensor) as Float32Array | undefined;
+          return [name, { values, shape: tensor.shape }];
+        });
+        const outputs = implementation(Object.fromEntries(arrays) as never, attrs as never, room);
+        return outputs.map(({ values, shape }) => memory.tensorOf(backend as Backend, values, [...shape]));
+      },
+    };
+    tf.registerKernel(kernel);
+  }
   tf.registerKernel({
     kernelName: POLICY_LOSS_GRADIENT,
     backendName,

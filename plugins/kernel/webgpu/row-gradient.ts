@@ -68,7 +68,7 @@ const WORKGROUP = ${workgroup}u;
 
 // The maximum is taken off before the log of the mass: their sum would round where logits are large.
 fn slope(z: ${layout.part}, row: vec4f, more: vec4f) -> ${layout.part} {
-  let u = max((z * params.scale - row.x) - more.z, ${layout.part}(SMALLEST));
+  let u = max((z - row.x) * params.scale - more.z, ${layout.part}(SMALLEST));
   let p = exp(u);
   return p * (row.y - row.w * u + more.x * p);
 }

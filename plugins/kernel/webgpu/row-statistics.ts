@@ -10,8 +10,8 @@ export const STATE = 6;
 /**
  * WGSL: chosen log-prob, entropy, log-sum-exp and Σπ² of rows of logits, one workgroup a row, each logit read once.
  *
- * Each thread folds its logits into Σe, Σd·e and Σe² with d = z − m and e = exp(d), rescaled when the maximum m rises (Milakov and
- * Gimelshein 2018). Sums of d rather than of z keep the entropy exact where logits are large; what equals the maximum is counted apart from
+ * Each thread folds its logits into Σe, Σd·e and Σe² with d = (z − m) / temperature and e = exp(d), rescaled when the maximum m rises (Milakov
+ * and Gimelshein 2018). Sums of d rather than of z, and z that is not divided before m is taken off, keep results exact where logits are large; what equals the maximum is counted apart from
  * the rest, so that the log of the mass keeps its digits where almost all of it is one token's. d is cut at −100, where e is 0 in float32,
  * so that logits of −∞ count as nothing.
  *
@@ -24,7 +24,7 @@ export function rowStatisticsSource(layout: LogitsLayout, columns: number, workg
     Array.from({ length: count }, (_, index) => body(index)).join("\n");
   const load = (name: string, at: string, cut = false): string => `
     let ${name} = logits[${at}];
-    ${each((k) => `var ${name}_${k} = part${k}(${name}) * params.scale;`, layout.parts)}
+    ${each((k) => `var ${name}_${k} = part${k}(${name});`, layout.parts)}
     ${cut ? `${name}_${layout.parts - 1}[${layout.lanes - 1}] = LOWEST;` : ""}`;
   const tops = (names: string[]): string =>
     names
@@ -59,7 +59,7 @@ var<workgroup> shared_sums: array<Sums, WORKGROUP>;
 
 fn rise(s: Sums, peak: f32) -> Sums {
   let top = max(s.top, peak);
-  let d = max(s.top - top, SMALLEST);
+  let d = max((s.top - top) * params.scale, SMALLEST);
   let e = exp(d);
   let ones = select(0.0, s.ones, d == 0.0);
   let falling = s.ones - ones;
@@ -67,7 +67,7 @@ fn rise(s: Sums, peak: f32) -> Sums {
   return Sums(top, ones, mass * e, (s.moment + d * mass) * e, (s.squares + falling) * e * e);
 }
 fn include(s: Sums, z: ${layout.part}) -> Sums {
-  let d = max(z - s.top, ${layout.part}(SMALLEST));
+  let d = max((z - s.top) * params.scale, ${layout.part}(SMALLEST));
   let is_top = d == ${layout.part}();
   let e = select(exp(d), ${layout.part}(), is_top);
   let ones = select(${layout.part}(), ${layout.part}(1.0), is_top);
@@ -115,7 +115,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   var chosen = LOWEST;
   if (target_column >= 0 && target_column < i32(params.columns)) {
     let column = u32(target_column);
-    chosen = element(logits[start + column / ${layout.width}u], column % ${layout.width}u) * params.scale;
+    chosen = element(logits[start + column / ${layout.width}u], column % ${layout.width}u);
   }
   ${
     pieces
@@ -135,9 +135,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   }
   let mass = sums.ones + sums.rest;
   let logMass = log(sums.ones) + log_of_one_and(sums.rest / sums.ones);
-  logProbs[place] = (chosen - sums.top) - logMass;
+  logProbs[place] = (chosen - sums.top) * params.scale - logMass;
   entropies[place] = logMass - sums.moment / mass;
-  logSumExps[place] = sums.top + logMass;
+  logSumExps[place] = sums.top * params.scale + logMass;
   sumsPiSquared[place] = (sums.ones + sums.squares) / (mass * mass);
   normalisers[place] = vec2f(sums.top, logMass);
 }`;

@@ -13,8 +13,10 @@ export function registerKernels(backend: OrtBackend, backendName: string): void 
   for (const [kernelName, kernel] of Object.entries(KERNELS)) {
     tf.registerKernel({ kernelName, backendName, kernelFunc: recording(backend, kernelName, kernel as AnyKernel) });
   }
-  for (const { kernelName } of tf.getKernelsForBackend("cpu")) {
-    if (tf.getKernel(kernelName, backendName) !== undefined) continue;
+  for (const kernel of tf.getKernelsForBackend("cpu")) {
+    const { kernelName } = kernel;
+    // One that is not for all inputs has a composed form, which is recorded.
+    if (tf.getKernel(kernelName, backendName) !== undefined || "accepts" in kernel) continue;
     tf.registerKernel({ kernelName, backendName, kernelFunc: recording(backend, kernelName, () => undefined) });
   }
 }
