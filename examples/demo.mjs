@@ -108,7 +108,7 @@ function refuse(problem, command) {
 }
 
 /** Runs the command line to its end and returns what it prints; Ctrl-C is its own, and it ends in its own time. */
-async function verl(args, { quiet = false } = {}) {
+export async function verl(args, { quiet = false } = {}) {
   const wait = () => undefined;
   process.on("SIGINT", wait);
   const child = spawn(process.execPath, [join(root, "dist/bin.js"), ...args], {

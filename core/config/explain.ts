@@ -37,6 +37,7 @@ function explainPpo(config: PpoConfig): Explanation[] {
       value: plan.ranks,
       because: `trainer.nnodes ${trainer.nnodes} × trainer.n_gpus_per_node ${trainer.n_gpus_per_node}`,
     },
+    ...explainRoles(config),
     { name: "prompts a step", value: plan.prompts, because: "data.train_batch_size" },
     { name: "samples a step", value: plan.samples, because: `${plan.prompts} prompts × rollout.n ${rollout.n}` },
     {
@@ -93,6 +94,25 @@ function explainPpo(config: PpoConfig): Explanation[] {
       value: reference ? "yes" : "no",
       because: reference ? "a KL term is on" : "algorithm.use_kl_in_reward and actor.use_kl_loss are off",
     },
+  ];
+}
+
+/** Ranks beside the actor's. */
+function explainRoles({ controller, actor_rollout_ref: { hybrid_engine, rollout } }: PpoConfig): Explanation[] {
+  const { ref, critic, reward } = controller.role_mapping;
+  const { nnodes, n_gpus_per_node: ranks, agent } = rollout;
+  return [
+    hybrid_engine
+      ? { name: "rollout", value: "with the actor", because: "actor_rollout_ref.hybrid_engine" }
+      : {
+          name: "rollout ranks",
+          value: nnodes * ranks,
+          because: `rollout.nnodes ${nnodes} × n_gpus_per_node ${ranks}`,
+        },
+    agent.num_workers === null
+      ? { name: "agent loops", value: "with the rollout", because: "rollout.agent.num_workers is null" }
+      : { name: "agent-loop ranks", value: agent.num_workers, because: "rollout.agent.num_workers" },
+    { name: "pools", value: `ref ${ref}, critic ${critic}, reward ${reward}`, because: "controller.role_mapping" },
   ];
 }
 
