@@ -74,6 +74,8 @@ export default tseslint.config(
       "runs/",
       "node_modules/",
       "**/fixtures/**",
+      // AssemblyScript, which its own compiler checks.
+      "plugins/kernel/host/assembly/",
       "templates/projects/**",
     ],
   },

@@ -14,14 +14,16 @@ export class Largest {
     this.#values = new Float64Array(Math.min(2 * k, total));
   }
 
-  show(value: number): void {
-    if (value <= this.#bar) return;
+  /** @returns whether it may be one of the k largest: false for most of many. */
+  show(value: number): boolean {
+    if (value <= this.#bar) return false;
     if (this.#held === this.#values.length) {
       this.#bar = kthLargest(this.#values, this.#k);
       this.#held = this.#k;
-      if (value <= this.#bar) return;
+      if (value <= this.#bar) return false;
     }
     this.#values[this.#held++] = value;
+    return true;
   }
 
   /** When all were shown: the k-th largest of them, and how many of the k are equal to it. */

@@ -73,21 +73,20 @@ export const klCov: PolicyLoss = {
 
 /** Marks the tokens of highest covariance; of equal ones the earlier. */
 function highest(step: PolicyLossStep, config: PolicyLossConfig): NdArray<"float32"> {
-  const { runs, tokens, of } = tokenCovariance(step);
+  const { runs, tokens, of: covarianceOf } = tokenCovariance(step);
   const { starts, ends } = runs;
   const marks = NdArray.zeros("float32", step.advantages.shape);
   if (tokens === 0) return marks;
   const largest = new Largest(Math.max(Math.floor(tokens * (config.policy_loss["kl_cov_ratio"] as number)), 1), tokens);
+  const candidates: number[] = [];
   for (let run = 0; run < starts.length; run++) {
-    for (let at = starts[run]!; at < ends[run]!; at++) largest.show(of(at));
+    for (let at = starts[run]!; at < ends[run]!; at++) if (largest.show(covarianceOf(at))) candidates.push(at);
   }
   const { value: bar, ties } = largest.last();
   let free = ties;
-  for (let run = 0; run < starts.length; run++) {
-    for (let at = starts[run]!; at < ends[run]!; at++) {
-      const covariance = of(at);
-      if (covariance > bar || (covariance === bar && free-- > 0)) marks.data[at] = 1;
-    }
+  for (const at of candidates) {
+    const covariance = covarianceOf(at);
+    if (covariance > bar || (covariance === bar && free-- > 0)) marks.data[at] = 1;
   }
   return marks;
 }

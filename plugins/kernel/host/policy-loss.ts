@@ -1,6 +1,14 @@
-import { lossDivisor, NdArray, tokenRuns, type PolicyLossAttrs } from "verl";
+import {
+  lossDivisor,
+  NdArray,
+  tokenField,
+  tokenRuns,
+  type FusedLoss,
+  type PolicyLossAttrs,
+  type TokenRuns,
+} from "verl";
 import type { HostArray, HostKernel } from "./host-kernel.ts";
-import { FORMULAS, type LossFields, type LossNumbers, type LossSums, type Run } from "./loss-formulas.ts";
+import { lossLoops, type LossLoops } from "./loss-loops.ts";
 
 /** All rows × width. */
 type Inputs = Readonly<Record<"logProbs" | "oldLogProbs" | "advantages" | "mask", HostArray>> & {
@@ -8,61 +16,91 @@ type Inputs = Readonly<Record<"logProbs" | "oldLogProbs" | "advantages" | "mask"
   readonly marks?: HostArray;
 };
 
-/** Loss, metrics and d loss / d log-prob: one loop over the unmasked tokens, or two, row by row, for losses of whole rows. */
+/** Fields in the order in which the loops' memory has them; the slopes, which they write, are behind the shares, which they make. */
+const FIELDS = ["logProbs", "oldLogProbs", "advantages", "marks", "weights"] as const;
+const SLOPES = FIELDS.length + 1;
+
+/** Losses that do not look at the sampling policy: its log-probs need not be brought. */
+const WITHOUT_OLD: readonly FusedLoss[] = ["gpg"];
+
+/** Losses that are means over rows, whatever the aggregation. */
+const OF_ROWS: readonly FusedLoss[] = ["geo_mean"];
+
+/** Loss, metrics and d loss / d log-prob, row by row over the unmasked tokens. */
 export const policyLoss: HostKernel<Inputs, PolicyLossAttrs> = (inputs, attrs) => {
   const { shape } = inputs.logProbs;
-  const formula = FORMULAS[attrs.loss];
   const [rows, width] = shape as [number, number];
-  const fields = fieldsOf(inputs, width);
-  const numbers = numbersOf(attrs);
-  const divisor = lossDivisor(attrs, { ofRows: formula.ofRows === true });
-  const perLength = attrs.aggregation === "seq-mean-token-mean" && !formula.ofRows;
-  const { starts, ends, ofRow } = tokenRuns(new NdArray("float32", [rows, width], inputs.mask.values));
-  const sums: LossSums = { origin: 0, length: 0, share: 0, a: 0, b: 0, c: 0, loss: 0, first: 0, second: 0, kl: 0 };
-  const overRow = (loop: Run, row: number): void => {
-    for (let run = ofRow[row]!; run < ofRow[row + 1]!; run++) loop(fields, starts[run]!, ends[run]!, sums, numbers);
-  };
-  for (let row = 0; row < rows; row++) {
-    if (ofRow[row] === ofRow[row + 1]) continue;
-    sums.length = 0;
-    for (let run = ofRow[row]!; run < ofRow[row + 1]!; run++) sums.length += ends[run]! - starts[run]!;
-    sums.origin = row * width;
-    sums.share = 1 / (perLength ? divisor * sums.length : divisor);
-    fillShares(fields, sums);
-    sums.a = sums.b = sums.c = 0;
-    if (formula.ahead) overRow(formula.ahead, row);
-    formula.conclude?.(sums);
-    overRow(formula.run, row);
+  const runs = tokenRuns(new NdArray("float32", shape, inputs.mask.values));
+  const gradient = tokenField(shape, runs).data;
+  const loops = lossLoops();
+  const row = new PackedRow(loops, runs, width);
+  const { low, high, first, second } = attrs;
+  loops.configure(low, high, 1 - low, 1 + high, first, second);
+  const ofRows = OF_ROWS.includes(attrs.loss);
+  const divisor = lossDivisor(attrs, { ofRows });
+  const perLength = attrs.aggregation === "seq-mean-token-mean" && !ofRows;
+  const fields = FIELDS.flatMap((name, field) => {
+    const values = name === "oldLogProbs" && WITHOUT_OLD.includes(attrs.loss) ? undefined : inputs[name]?.values;
+    return values ? [{ field, values }] : [];
+  });
+  for (let at = 0; at < rows; at++) {
+    const tokens = row.begin(at);
+    if (tokens === 0) continue;
+    for (const { field, values } of fields) row.pack(values, field);
+    loops[attrs.loss](tokens, 1 / (perLength ? divisor * tokens : divisor), inputs.weights !== undefined);
+    row.unpack(gradient, SLOPES);
   }
   const tokens = Math.max(attrs.tokens, 1);
-  const { loss, first, second, kl } = sums;
-  const scalars = [loss, first / tokens, second / tokens, kl / tokens];
-  return [...scalars.map((value) => ({ values: Float32Array.of(value), shape: [] })), { values: fields.slopes, shape }];
+  const scalars = [loops.sumAt(0), loops.sumAt(1) / tokens, loops.sumAt(2) / tokens, loops.sumAt(3) / tokens];
+  return [...scalars.map((value) => ({ values: Float32Array.of(value), shape: [] })), { values: gradient, shape }];
 };
 
-const NONE = new Float32Array();
+/** The tokens of one row in the memory of the loops, one after the other. */
+class PackedRow {
+  readonly #memory: Float32Array;
+  readonly #base: number;
+  readonly #stride: number;
+  #row = 0;
+  #tokens = 0;
 
-const fieldsOf = (inputs: Inputs, width: number): LossFields => ({
-  x: inputs.logProbs.values,
-  old: inputs.oldLogProbs.values,
-  adv: inputs.advantages.values,
-  marks: inputs.marks?.values ?? NONE,
-  weights: inputs.weights?.values,
-  shares: new Float64Array(width),
-  // 0 behind the mask, where nothing is written.
-  slopes: new Float32Array(inputs.logProbs.values.length),
-});
+  constructor(
+    loops: LossLoops,
+    private readonly runs: TokenRuns,
+    width: number,
+  ) {
+    this.#base = loops.reserve(width) / Float32Array.BYTES_PER_ELEMENT;
+    this.#stride = Math.ceil(width / 4) * 4;
+    // After `reserve`, which may give the module another buffer.
+    this.#memory = new Float32Array(loops.memory.buffer);
+  }
 
-function fillShares({ weights, shares }: LossFields, { origin, share }: LossSums): void {
-  if (weights === undefined) shares.fill(share);
-  else for (let i = 0; i < shares.length; i++) shares[i] = weights[origin + i]! * share;
+  /** @returns how many unmasked tokens the row has. */
+  begin(row: number): number {
+    const { starts, ends, ofRow } = this.runs;
+    this.#row = row;
+    this.#tokens = 0;
+    for (let run = ofRow[row]!; run < ofRow[row + 1]!; run++) this.#tokens += ends[run]! - starts[run]!;
+    return this.#tokens;
+  }
+
+  /** Zeros follow the tokens, as far as the loops look. */
+  pack(values: Float32Array, field: number): void {
+    const { starts, ends, ofRow } = this.runs;
+    let to = this.#base + field * this.#stride;
+    this.#memory.fill(0, to + this.#tokens, to + Math.ceil(this.#tokens / 4) * 4);
+    for (let run = ofRow[this.#row]!; run < ofRow[this.#row + 1]!; run++) {
+      this.#memory.set(values.subarray(starts[run], ends[run]), to);
+      to += ends[run]! - starts[run]!;
+    }
+  }
+
+  unpack(values: Float32Array, field: number): void {
+    const { starts, ends, ofRow } = this.runs;
+    let from = this.#base + field * this.#stride;
+    for (let run = ofRow[this.#row]!; run < ofRow[this.#row + 1]!; run++) {
+      const length = ends[run]! - starts[run]!;
+      values.set(this.#memory.subarray(from, from + length), starts[run]);
+      from += length;
+    }
+  }
 }
-
-const numbersOf = ({ low, high, first, second }: PolicyLossAttrs): LossNumbers => ({
-  low: Math.fround(low),
-  high: Math.fround(high),
-  floor: Math.fround(1 - low),
-  ceiling: Math.fround(1 + high),
-  first: Math.fround(first),
-  second: Math.fround(second),
-});

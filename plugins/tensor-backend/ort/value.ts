@@ -1,3 +1,4 @@
+import { NdArray } from "verl";
 import type { Attrs, Op } from "./op.ts";
 
 export type DType = "float32" | "int32" | "bool";
@@ -24,7 +25,9 @@ export function sameShape(a: readonly number[], b: readonly number[]): boolean {
 
 /** A private copy of `source` as the array type of `dtype`. */
 export function copyValues(source: ArrayLike<number>, dtype: DType): Values {
-  return new CONSTRUCTORS[dtype](source);
+  const values = NdArray.unwritten(dtype, [source.length]).data;
+  values.set(source);
+  return values;
 }
 
 export const allocate = (dtype: DType, size: number): Values => new CONSTRUCTORS[dtype](size);
