@@ -7,8 +7,7 @@ import { CPU_WITH_KERNELS, HOST_BACKENDS } from "./on-host.ts";
 import { matrix } from "./row-reference.ts";
 
 describe.each(HOST_BACKENDS)("on %s", (backend) => {
-  // Graphs of ONNX Runtime add up in float32, one after another.
-  testLogProbEntropy({ backend, tolerance: 1e-5, ...(backend === "ort" && { longTolerance: 1e-4 }) });
+  testLogProbEntropy({ backend, tolerance: 1e-5 });
   testLinearLogProbEntropy({ backend, tolerance: 1e-5 });
 });
 

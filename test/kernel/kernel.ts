@@ -4,8 +4,6 @@ export interface Kernel {
   readonly backend: string;
   /** Most that its numbers may be off, relatively. */
   readonly tolerance: number;
-  /** The same for sums over a vocabulary of more than 100,000. Default: no more. */
-  readonly longTolerance?: number;
   /** What float32 takes of a difference, relative to the numbers that almost cancel in it. Default: 0. */
   readonly rounding?: number;
   /** Fills memory that results of this size will be written to. */

@@ -119,20 +119,31 @@ function composedRows(logits: tf.Tensor, targets: tf.Tensor, temperature: number
   const d = tf.maximum(tf.mul(tf.sub(logits, top), 1 / temperature), SMALLEST_LOG);
   const isTop = tf.equal(d, 0);
   const e = tf.where(isTop, 0, tf.exp(d));
-  const sum = (x: tf.Tensor): tf.Tensor => tf.sum(x, 1, true);
-  const [ones, rest, squares] = [sum(tf.cast(isTop, "float32")), sum(e), sum(tf.square(e))];
+  const [ones, rest, squares] = [rowSum(tf.cast(isTop, "float32")), rowSum(e), rowSum(tf.square(e))];
   const mass = tf.add(ones, rest);
   const logMass = tf.add(tf.log(ones), tf.log1p(tf.div(rest, ones)));
   const overSquare = (x: tf.Tensor): tf.Tensor => tf.div(x, tf.square(mass));
   const pairs = tf.add(tf.mul(ones, tf.sub(ones, 1)), tf.mul(rest, tf.add(mass, ones)));
   return {
     logProb: tf.sub(tf.mul(tf.sub(chosenOf(logits, targets), top), 1 / temperature), logMass),
-    entropy: tf.sub(logMass, tf.div(sum(tf.mul(d, e)), mass)),
+    entropy: tf.sub(logMass, tf.div(rowSum(tf.mul(d, e)), mass)),
     logSumExp: tf.add(tf.mul(top, 1 / temperature), logMass),
     square: overSquare(tf.add(ones, squares)),
     spread: overSquare(tf.sub(pairs, squares)),
     logMass,
   };
+}
+
+/** Elements that are added up by themselves first: float32 loses digits where a long sum adds small numbers to a large one. */
+const BLOCK = 128;
+
+function rowSum(x: tf.Tensor): tf.Tensor {
+  const [rows, columns] = x.shape as [number, number];
+  if (columns < BLOCK * BLOCK) return tf.sum(x, 1, true);
+  const rest = columns % BLOCK;
+  const [whole, tail] = rest === 0 ? [x, undefined] : tf.split(x, [columns - rest, rest], 1);
+  const sums = tf.sum(tf.reshape(whole, [rows, -1, BLOCK]), 2);
+  return tf.sum(tail ? tf.concat([sums, tail], 1) : sums, 1, true);
 }
 
 const chosenOf = (matrix: tf.Tensor, targets: tf.Tensor): tf.Tensor =>
