@@ -110,7 +110,7 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Arra
 /** Lent bytes in memory of their own, for a channel that gives memory away. */
 export function copyOf(lent: Lent): Uint8Array {
   const pieces = lent instanceof Uint8Array ? [lent] : lent;
-  const bytes = new Uint8Array(pieces.reduce((sum, { byteLength }) => sum + byteLength, 0));
+  const { data: bytes } = NdArray.unwritten("uint8", [pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)]);
   let at = 0;
   for (const piece of pieces) {
     bytes.set(piece, at);
