@@ -16,7 +16,9 @@ export class RolloutServer {
       ready = [];
     };
     const answers = requests.map(async (request) => {
-      if (ready.push(await this.answer(request)) === 1) setImmediate(flush);
+      const answer = await this.answer(request);
+      // Not in one expression, which would add to the list that there was before the wait.
+      if (ready.push(answer) === 1) setImmediate(flush);
     });
     for (const id of cancelled) this.live.get(id)?.abort();
     await Promise.all(answers);
