@@ -10,7 +10,7 @@ import { computeDataMetrics, computeThroughputMetrics, computeTimingMetrics } fr
 import { StepMetrics } from "./metrics/step-metrics.ts";
 import { checkBatchFields, usesGreedyBaseline } from "./ppo-fields.ts";
 import { resampleByScore } from "./pf-ppo-resample.ts";
-import { loadRankStates, saveRankStates } from "./rank-states.ts";
+import { loadRankStates, saveRankStates, trainerStates } from "./rank-states.ts";
 import {
   addAdvantages,
   addOldLogProbs,
@@ -190,7 +190,7 @@ export class PpoAttempt implements Attempt {
     await policy.loadState(engines["actor"]!);
     if (critic && engines["critic"]) await critic.loadState(engines["critic"]);
     else if (critic) console.logger.warn("The checkpoint has no critic: this run's starts from its model.");
-    container.loadStates(parts.plugins);
+    container.loadStates(trainerStates(parts));
     await loadRankStates(sites, parts, console.logger);
     // Rows that were added while training are back now.
     loader.grow(this.run.train.length);

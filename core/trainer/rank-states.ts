@@ -16,6 +16,11 @@ export async function saveRankStates(sites: Sites): Promise<Pick<CheckpointParts
   return Object.keys(ranks).length > 0 ? { ranks } : {};
 }
 
+/** What plugins of the trainer's own thread remembered, and those of first ranks that now may stand there as well. */
+export function trainerStates({ plugins, ranks = {} }: Pick<CheckpointParts, "plugins" | "ranks">): PluginStates {
+  return Object.assign({}, ...Object.values(ranks).map(([first]) => first), plugins) as PluginStates;
+}
+
 /**
  * Gives the ranks what `saveRankStates` took. Ranks that the checkpoint knows nothing of begin with the first rank's states, and those
  * of a group that it knows nothing of with the trainer's: a run may go on with more ranks, or on ranks after it was in one thread.

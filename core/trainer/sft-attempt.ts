@@ -5,7 +5,7 @@ import type { Checkpoint } from "./checkpoint/index.ts";
 import { fitLoop, type FitEnd } from "./fit-loop.ts";
 import type { StepMetrics } from "./metrics/step-metrics.ts";
 import { computeThroughputMetrics } from "./metrics/timing-metrics.ts";
-import { loadRankStates, saveRankStates } from "./rank-states.ts";
+import { loadRankStates, saveRankStates, trainerStates } from "./rank-states.ts";
 import type { Attempt } from "./restarts.ts";
 import { freezeFor, type FitResult } from "./run-record.ts";
 import { trainedTokens } from "./sft-loss.ts";
@@ -98,7 +98,7 @@ export class SftAttempt implements Attempt {
   private async restore({ parts }: Checkpoint): Promise<void> {
     const { workers, loader, container, console } = this.run;
     await workers.loadState(parts.engines["actor"]!);
-    container.loadStates(parts.plugins);
+    container.loadStates(trainerStates(parts));
     await loadRankStates({ sft: workers }, parts, console.logger);
     loader.loadState(parts.loader as LoaderState);
   }

@@ -40,10 +40,10 @@ export abstract class RunWorker<C extends PpoConfig | SftConfig, S extends RunSi
     return this.given ? {} : (await this.site()).container.saveStates();
   }
 
-  /** One element a rank, as `savePluginStates` gave them. */
+  /** One element a rank, as `savePluginStates` gave them; they are the trainer's to give back where it saves them. */
   @register({ dispatchMode: "DP_COMPUTE" })
   async loadPluginStates(states: PluginStates): Promise<void> {
-    (await this.site()).container.loadStates(states);
+    if (!this.given) (await this.site()).container.loadStates(states);
   }
 
   override dispose(): void | Promise<void> {
