@@ -120,6 +120,30 @@ describe("a run whose rank dies", () => {
     expect(samples(result.directory)).toBe(samples(whole.result.directory));
   });
 
+  it("goes on whatever rank died, where each role has its own", async () => {
+    const apart = [
+      ...ON_TWO,
+      "actor_rollout_ref.hybrid_engine=false",
+      "actor_rollout_ref.rollout.nnodes=1",
+      "actor_rollout_ref.rollout.agent.num_workers=2",
+    ];
+    const run = runFolder();
+    process.env["VERL_TEST_FATAL_FILE"] = `${run}/fatal`;
+    process.env["VERL_TEST_FATAL_AT_ANY_TIME"] = "1";
+    onStep = (step) => {
+      if (step !== 2) return;
+      writeFileSync(`${run}/fatal`, "");
+      onStep = () => undefined;
+    };
+    const { result, steps } = await train(run, [...apart, "trainer.max_restarts=1", "trainer.total_training_steps=6"]);
+    expect(result).toMatchObject({ step: 6, interrupted: false, restarts: 1 });
+    expect(steps.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
+    // Hot answers of the same seeds, whoever runs their loops.
+    steps.slice(0, 4).forEach((step, index) => {
+      expect(step.data["critic/score/mean"]).toBeCloseTo(whole.steps[index]!.data["critic/score/mean"]!, 5);
+    });
+  });
+
   it("goes on whenever it died, in supervised training too", async () => {
     const run = async (into: string) => {
       const overrides = [
