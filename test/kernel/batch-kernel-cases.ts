@@ -149,8 +149,30 @@ export function testBatchKernels({ backend, tolerance, rounding = 0, poison }: K
   });
 }
 
-/** Where a backend has KL kernels: what stands behind the mask of a loss changes nothing. */
-export function testInertKl(backend: string): void {
+/** Where a backend has kernels for it: digits that the composed form loses, and what stands behind the mask of a loss. */
+export function testFusedKl(backend: string): void {
+  it("k3 and its slope keep their digits where the policies are close", async () => {
+    await tf.setBackend(backend);
+    const deltas = Float32Array.from([1e-4, 1e-3, 0.03, 0.3, 0.69, 0.71, 1, 2].flatMap((delta) => [delta, -delta]));
+    const [a, b] = [tf.zeros([4, 4]), tf.tensor2d(deltas, [4, 4])] as [tf.Tensor2D, tf.Tensor2D];
+    const slope = tf.grad((x) => fusedKl("k3", x as tf.Tensor2D, b)!)(a);
+    const [value, gradient] = await valuesOf([fusedKl("k3", a, b)!, slope]);
+    deltas.forEach((y, i) => {
+      const [rise, penalty] = [Math.expm1(y), Math.expm1(y) - y];
+      const exact = Math.abs(y) < 0.01 ? (y * y) / 2 + y ** 3 / 6 + y ** 4 / 24 + y ** 5 / 120 : penalty;
+      expect(Math.abs(value![i]! / exact - 1)).toBeLessThan(5e-6);
+      expect(Math.abs(gradient![i]! / -rise - 1)).toBeLessThan(5e-6);
+    });
+  });
+
+  it("takes a batch of no tokens", async () => {
+    await tf.setBackend(backend);
+    const [a, b] = [tf.zeros([2, 0]), tf.zeros([2, 0])] as [tf.Tensor2D, tf.Tensor2D];
+    expect((await fusedKl("k1", a, b)!.data()).length).toBe(0);
+    expect((await gaeTensor(a, b, a, { gamma: 1, lam: 1 }).advantages.data()).length).toBe(0);
+    expect((await maskedWhitenTensor(a, b).data()).length).toBe(0);
+  });
+
   it.each(["k1", "abs", "k2", "k3"] as const)("%s lets tokens alone that nothing depends on", async (kind: FusedKl) => {
     await tf.setBackend(backend);
     const [ours, theirs, mask] = [normals(60), normals(60), maskOf(60)];

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "@jest/globals";
 import * as tf from "@tensorflow/tfjs";
 import { GAE_SCAN, gaeTensor, GROUP_STATISTICS, groupStatisticsTensor, KL_PENALTY, MASKED_WHITEN } from "verl";
-import { testBatchKernels, testInertKl } from "./batch-kernel-cases.ts";
+import { testBatchKernels, testFusedKl } from "./batch-kernel-cases.ts";
 import { CPU_WITH_KERNELS, HOST_BACKENDS, ort } from "./on-host.ts";
 import { valuesOf } from "./values-of.ts";
 
 describe.each(HOST_BACKENDS)("on %s", (backend) => testBatchKernels({ backend, tolerance: 1e-5 }));
 
-testInertKl(CPU_WITH_KERNELS);
+testFusedKl(CPU_WITH_KERNELS);
 
 it.each([GAE_SCAN, GROUP_STATISTICS, KL_PENALTY, MASKED_WHITEN])("%s is a kernel there", (name) => {
   expect(tf.getKernel(name, CPU_WITH_KERNELS)).toBeDefined();

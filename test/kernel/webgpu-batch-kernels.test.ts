@@ -1,8 +1,8 @@
 import { beforeAll } from "@jest/globals";
-import { testBatchKernels, testInertKl } from "./batch-kernel-cases.ts";
+import { testBatchKernels, testFusedKl } from "./batch-kernel-cases.ts";
 import { poison, useWebGpu } from "./on-webgpu.ts";
 
 beforeAll(useWebGpu);
 
 testBatchKernels({ backend: "webgpu", tolerance: 1e-5, rounding: 6e-8, poison });
-testInertKl("webgpu");
+testFusedKl("webgpu");

@@ -41,8 +41,9 @@ export function maskedWhiten(gpu: Gpu, inputs: Inputs, { shiftMean }: { shiftMea
   const size = tf.util.sizeFromShape(values.shape);
   const workgroup = gpu.workgroupSize(WORKGROUP);
   const groups = Math.min(MOST_GROUPS, Math.ceil(size / workgroup));
-  const partials = gpu.allocate([3 * groups]);
   const out = gpu.allocate(values.shape);
+  if (size === 0) return out;
+  const partials = gpu.allocate([3 * groups]);
   gpu.run({
     label: "masked_moments",
     source: `
@@ -151,6 +152,7 @@ export function gaeScan(gpu: Gpu, inputs: Inputs, { gamma, lam }: { gamma: numbe
   const { rewards, values, mask } = inputs as Record<"rewards" | "values" | "mask", tf.TensorInfo>;
   const [rows, width] = rewards.shape as [number, number];
   const outputs = [1, 2].map(() => gpu.allocate([rows, width]));
+  if (rows * width === 0) return outputs;
   const workgroup = gpu.workgroupSize(WORKGROUP);
   gpu.run({
     label: "gae_scan",
@@ -228,10 +230,17 @@ const KL: Readonly<Record<FusedKl, { value: string; slope: string }>> = {
   abs: { value: "abs(x)", slope: "sign(x)" },
   k2: { value: "0.5 * x * x", slope: "x" },
   k3: {
-    value: "clamp(exp(y) - y - 1.0, -10.0, 10.0)",
-    slope: "select(0.0, 1.0 - exp(y), abs(x) <= 20.0 && exp(y) - y - 1.0 <= 10.0)",
+    value: "min(y * y * exp_rest(y), 10.0)",
+    slope: "select(0.0, -y * (1.0 + y * exp_rest(y)), abs(x) <= 20.0 && y * y * exp_rest(y) <= 10.0)",
   },
 };
+
+/** WGSL: (e^y − y − 1) / y², by its series where 1 would take the digits; what is left out of it is below 5e-7. */
+const EXP_REST = `
+fn exp_rest(y: f32) -> f32 {
+  if (abs(y) > 0.7) { return (exp(y) - y - 1.0) / (y * y); }
+  return 0.5 + y * (1.0 / 6.0 + y * (1.0 / 24.0 + y * (1.0 / 120.0 + y * (1.0 / 720.0 + y * (1.0 / 5040.0 + y / 40320.0)))));
+}`;
 
 export const klPenalty = (gpu: Gpu, inputs: Inputs, { kind }: { kind: FusedKl }): tf.TensorInfo =>
   elementwise(gpu, `kl_${kind}`, KL[kind].value, [inputs["logProbs"]!, inputs["refLogProbs"]!]);
@@ -248,6 +257,7 @@ function elementwise(gpu: Gpu, label: string, expression: string, inputs: readon
   const [logProbs] = inputs;
   const size = tf.util.sizeFromShape(logProbs!.shape);
   const out = gpu.allocate(logProbs!.shape);
+  if (size === 0) return out;
   const workgroup = gpu.workgroupSize(WORKGROUP);
   const slopes = inputs.length === 3;
   gpu.run({
@@ -259,6 +269,7 @@ struct Params { size: u32 }
 ${slopes ? "@group(0) @binding(2) var<storage, read> d_output: array<f32>;" : ""}
 @group(0) @binding(${inputs.length}) var<storage, read_write> result: array<f32>;
 @group(0) @binding(${inputs.length + 1}) var<uniform> params: Params;
+${EXP_REST}
 @compute @workgroup_size(${workgroup})
 fn main(${BUILTINS}) {
   let i = ${LINEAR_WORKGROUP} * ${workgroup}u + thread;
