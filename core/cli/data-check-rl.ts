@@ -19,7 +19,7 @@ import {
 import { isVerlError } from "../errors/index.ts";
 import { ABORT_SIGNAL, CONFIG, createRunContainer, LOGGER, RNG, TOKENIZER } from "../registry/index.ts";
 import { loadScoreFunctions, mapConcurrent, needsGroundTruth, type ScoreFunctions } from "../reward/index.ts";
-import { callScore } from "../reward/score-call.ts";
+import { createScorer } from "../reward/scorer.ts";
 import { createRng } from "../tensor/rng.ts";
 import { RunConsole } from "../trainer/run-console.ts";
 import { loadRunTokenizer } from "../trainer/run-tokenizer.ts";
@@ -40,6 +40,8 @@ type Progress = (work: string) => (done: number, total: number) => void;
 
 /** Answers that are scored at once. */
 const AT_ONCE = 64;
+/** Memory that the function of one process may take. */
+const MEMORY_LIMIT_MB = 1024;
 /** Answers whose scoring shows its progress. */
 const MANY = 1000;
 
@@ -171,7 +173,9 @@ function withFunctions(
   return { rows: kept, findings };
 }
 
-/** Scores answers that the data brings, so that a broken reward shows before a model answers. */
+/**
+ * Scores answers that the data brings, so that a broken reward shows before a model answers; in processes, since a broken one may not end.
+ */
 async function scoreAnswers(
   rows: readonly CheckedRow[],
   column: string,
@@ -186,6 +190,9 @@ async function scoreAnswers(
   });
   const told = given.length < MANY ? undefined : progress("scoring answers");
   let done = 0;
+  const { timeout_s: timeoutS, num_workers: workers } = config.reward_model;
+  const pool = { workers, isolation: "process", memoryLimitMb: MEMORY_LIMIT_MB } as const;
+  const scorer = createScorer([functions], { timeoutS, maxConcurrent: AT_ONCE, pool });
   const rewards = await mapConcurrent(
     given,
     AT_ONCE,
@@ -196,17 +203,12 @@ async function scoreAnswers(
         ground_truth: (row.reward_model as { ground_truth?: unknown } | null | undefined)?.ground_truth,
         extra_info: { ...(row.extra_info as object | null), num_turns: 2, stop_reason: "stop" },
       };
-      const { rewards: scored } = await callScore(
-        functions,
-        { of: 0, input },
-        config.reward_model.timeout_s,
-        ctx.signal,
-      );
+      const [scored] = await scorer.run([{ of: 0, input }], ctx.signal);
       told?.((done += 1), given.length);
-      return scored[0]!;
+      return scored!.rewards[0]!;
     },
     ctx.signal,
-  );
+  ).finally(() => scorer.dispose());
   const reasons = new Reasons();
   const scores: number[] = [];
   const low: number[] = [];
