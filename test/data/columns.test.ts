@@ -106,6 +106,6 @@ describe("inferSchema", () => {
     expect(error).toMatchObject({ code: "VERL_DATA_COLUMN_TYPE", details: { column: "a.b[]" } });
     expect(error.message).toContain("int64 and string");
     expect(inferSchema(rows, { mixed: "json" })).toEqual({ a: { b: ["json"] } });
-    expect((await errorOf(() => inferSchema([{ a: 2n ** 70n }]))).message).toContain("more than 64 bits");
+    expect((await errorOf(() => inferSchema([{ a: 2n ** 70n }]))).message).toContain("64 bits with a sign");
   });
 });

@@ -216,7 +216,7 @@ describe("inferSchema", () => {
     ["int64 and string", [1, "x"]],
     ["integers beyond 2^53 and fractions", [2n ** 60n, 0.5]],
     ["integers beyond 2^53 and fractions", [0.5, 1, 2n ** 60n]],
-    ["integers of more than 64 bits", [2n ** 63n]],
+    ["integers beyond those of 64 bits with a sign", [2n ** 63n]],
     ["more than 50 levels of lists and structs", [deep(3000)]],
   ])("has no type for %s, but JSON", async (what, values) => {
     const rows = values.map((value) => ({ "a.b": value }));

@@ -59,7 +59,7 @@ function typeOf(value: unknown, depth = 0): Open {
     const fits = value >= MIN_INT64 && value <= MAX_INT64;
     return fits
       ? { kind: "scalar", type: "int64", big: true }
-      : { kind: "mixed", types: "integers of more than 64 bits" };
+      : { kind: "mixed", types: "integers beyond those of 64 bits with a sign" };
   }
   if (depth === DEEPEST) return { kind: "mixed", types: `more than ${DEEPEST} levels of lists and structs` };
   if (Array.isArray(value))
@@ -110,7 +110,7 @@ function settle(type: Open, path: string, mixed: "refuse" | "json", column: stri
       if (mixed === "json") return "json";
       throw new VerlError(
         "VERL_DATA_COLUMN_TYPE",
-        `The column "${path}" holds ${type.types}, which no parquet column does.`,
+        `The column "${path}" holds ${type.types}, for which no column type is written.`,
         {
           hint: `Give it one type in all rows, or write it as JSON text: \`types: { ${column}: json }\` in the mapping.`,
           details: { column: path },
