@@ -364,6 +364,7 @@ export const ERROR_CODES = {
     blame: "plugin",
     when: "A recorded graph does not compile or fails while it runs, for example on an index out of range.",
   },
+  VERL_TENSOR_SHAPE: { blame: "plugin", when: "Inputs of a kernel do not fit together." },
   VERL_TENSOR_SYNC_READ: {
     blame: "plugin",
     when: "A tensor on a GPU is read synchronously, by `dataSync` or `arraySync`.",

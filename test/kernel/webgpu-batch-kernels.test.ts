@@ -4,5 +4,5 @@ import { poison, useWebGpu } from "./on-webgpu.ts";
 
 beforeAll(useWebGpu);
 
-testBatchKernels({ backend: "webgpu", tolerance: 1e-5, rounding: 6e-8, poison });
+testBatchKernels({ backend: "webgpu", tolerance: 1e-5, poison });
 testFusedKl("webgpu");

@@ -1,5 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import { callKernel, ensureGradient, hasKernel } from "./call.ts";
+import { requireShape } from "./require-shape.ts";
 
 /*
  * What advantages and KL terms take, for batches that live in the backend. Where it has no kernel for them, each is composed of tfjs' operations.
@@ -21,6 +22,7 @@ const WHITEN_EPSILON = 1e-8;
 
 /** (x − mean) / √(variance + 1e-8) with n − 1 over unmasked elements, 0 behind the mask. @param shiftMean false: the mean is added back. */
 export function maskedWhitenTensor<T extends tf.Tensor>(values: T, mask: T, { shiftMean = true } = {}): T {
+  requireShape("mask", mask, values.shape);
   if (hasKernel(MASKED_WHITEN, { values, mask }))
     return callKernel(MASKED_WHITEN, { values, mask }, { shiftMean })[0] as T;
   return tf.tidy(() => {
@@ -45,6 +47,7 @@ export interface GroupTensors extends tf.NamedTensorMap {
 
 /** Statistics of each group of rows. @param groups int32, in [0, count), or negative for rows that take no part. */
 export function groupStatisticsTensor(values: tf.Tensor1D, groups: tf.Tensor1D, count: number): GroupTensors {
+  requireShape("groups", groups, values.shape);
   if (hasKernel(GROUP_STATISTICS, { values, groups })) {
     const [mean, std, size] = callKernel(GROUP_STATISTICS, { values, groups }, { count }) as tf.Tensor1D[];
     return { mean: mean!, std: std!, size: size! };
@@ -71,6 +74,8 @@ export function gaeTensor(
   mask: tf.Tensor2D,
   { gamma, lam }: { gamma: number; lam: number },
 ): { advantages: tf.Tensor2D; returns: tf.Tensor2D } {
+  requireShape("values", values, rewards.shape);
+  requireShape("mask", mask, rewards.shape);
   if (hasKernel(GAE_SCAN, { rewards, values, mask })) {
     const [advantages, returns] = callKernel(GAE_SCAN, { rewards, values, mask }, { gamma, lam }) as tf.Tensor2D[];
     return { advantages: advantages!, returns: returns! };
@@ -101,6 +106,7 @@ export type FusedKl = "k1" | "abs" | "k2" | "k3";
  * computed yet.
  */
 export function fusedKl(kind: FusedKl, logProbs: tf.Tensor2D, refLogProbs: tf.Tensor2D): tf.Tensor2D | undefined {
+  requireShape("refLogProbs", refLogProbs, logProbs.shape);
   if (!hasKernel(KL_PENALTY, { logProbs, refLogProbs })) return undefined;
   ensureGradient(klGradient);
   return callKernel(KL_PENALTY, { logProbs, refLogProbs }, { kind })[0] as tf.Tensor2D;

@@ -1,5 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import { callKernel, ensureGradient, hasKernel } from "./call.ts";
+import { requireShape } from "./require-shape.ts";
 import type { RowDistributions } from "./log-prob-entropy.ts";
 
 /** Kernel: inputs `hidden`, `weight`, `targets`; attributes `LinearLogProbAttrs`; outputs as of `LogProbEntropy`. */
@@ -45,6 +46,7 @@ type Saved = [
  * @param hidden [tokens, width]
  * @param weight [vocabulary, width]
  * @param targets int32 [tokens], in [0, vocabulary)
+ * @throws VERL_TENSOR_SHAPE
  */
 export function linearLogProbEntropy<S extends TokenStatistic>(
   hidden: tf.Tensor2D,
@@ -53,6 +55,8 @@ export function linearLogProbEntropy<S extends TokenStatistic>(
   wanted: readonly S[],
   { temperature, pieceElements }: LinearLogProbOptions,
 ): Record<S, tf.Tensor1D> {
+  requireShape("targets", targets, hidden.shape.slice(0, 1));
+  requireShape("weight", weight, [weight.shape[0], hidden.shape[1]]);
   if (!hasKernel(LINEAR_LOG_PROB_ENTROPY, { hidden, weight, targets })) {
     return composedLinearLogProbEntropy(hidden, weight, targets, wanted, { temperature, pieceElements });
   }

@@ -1,6 +1,7 @@
 import * as tf from "@tensorflow/tfjs";
 import { VerlError } from "../../errors/index.ts";
 import { callKernel, ensureGradient, hasKernel } from "./call.ts";
+import { requireShape } from "./require-shape.ts";
 
 /**
  * Kernel: inputs `logits`, `targets`; attributes `LogProbAttrs`; outputs log-prob, entropy, log-sum-exp and
@@ -47,7 +48,7 @@ export interface RowDistributions {
  * for tensors that are not computed yet, it is composed of tfjs' operations.
  * @param logits [rows, vocabulary], float32 tensor or float16 halves.
  * @param targets int32 [rows], in [0, vocabulary).
- * @throws VERL_TENSOR_DTYPE for float16 where no kernel reads it.
+ * @throws VERL_TENSOR_SHAPE; VERL_TENSOR_DTYPE for float16 where no kernel reads it.
  */
 export function logProbEntropy(
   logits: tf.Tensor2D | HalfMatrix,
@@ -56,6 +57,7 @@ export function logProbEntropy(
 ): RowDistributions {
   const half = "halves" in logits;
   const inputs = { logits: half ? logits.halves : logits, targets };
+  requireShape("targets", targets, inputs.logits.shape.slice(0, 1));
   if (hasKernel(LOG_PROB_ENTROPY, inputs)) {
     ensureGradient(gradient);
     const attrs: LogProbAttrs = { temperature, columns: half ? logits.columns : logits.shape[1], half };

@@ -1,10 +1,9 @@
 import * as tf from "@tensorflow/tfjs";
-import type { FusedKl } from "verl";
 import { type Gpu, gridOf, LINEAR_WORKGROUP } from "./dispatch.ts";
 
-type Inputs = Readonly<Record<string, tf.TensorInfo>>;
+export type Inputs = Readonly<Record<string, tf.TensorInfo>>;
 
-const WORKGROUP = 256;
+export const WORKGROUP = 256;
 /** Workgroups that share a whole batch's elements. */
 const MOST_GROUPS = 512;
 
@@ -33,7 +32,23 @@ fn joined(own: vec3f, thread: u32) -> vec3f {
   return shared_moments[0];
 }`;
 
-const BUILTINS = `@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+/**
+ * WGSL: the first place below `size` for which a condition on `i` holds, or `size`. Statistics count from what stands there: numbers that are
+ * close to one another and far from 0 keep their digits then.
+ */
+const FIRST_PLACE = (workgroup: number, size: string, condition: string): string => `
+var<workgroup> first: atomic<u32>;
+fn first_place(thread: u32) -> u32 {
+  if (thread == 0u) { atomicStore(&first, ${size}); }
+  workgroupBarrier();
+  for (var i = thread; i < atomicLoad(&first); i += ${workgroup}u) {
+    if (${condition}) { atomicMin(&first, i); }
+  }
+  workgroupBarrier();
+  return atomicLoad(&first);
+}`;
+
+export const BUILTINS = `@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
         @builtin(local_invocation_index) thread: u32`;
 
 export function maskedWhiten(gpu: Gpu, inputs: Inputs, { shiftMean }: { shiftMean: boolean }): tf.TensorInfo {
@@ -44,25 +59,47 @@ export function maskedWhiten(gpu: Gpu, inputs: Inputs, { shiftMean }: { shiftMea
   const out = gpu.allocate(values.shape);
   if (size === 0) return out;
   const partials = gpu.allocate([3 * groups]);
+  const pivot = gpu.allocate([1]);
+  gpu.run({
+    label: "masked_pivot",
+    source: `
+struct Params { size: u32 }
+@group(0) @binding(0) var<storage, read> values: array<f32>;
+@group(0) @binding(1) var<storage, read> mask: array<f32>;
+@group(0) @binding(2) var<storage, read_write> pivot: array<f32>;
+@group(0) @binding(3) var<uniform> params: Params;
+${FIRST_PLACE(workgroup, "params.size", "mask[i] > 0.0")}
+@compute @workgroup_size(${workgroup})
+fn main(${BUILTINS}) {
+  let place = first_place(thread);
+  if (thread == 0u) {
+    if (place < params.size) { pivot[0] = values[place]; } else { pivot[0] = 0.0; }
+  }
+}`,
+    buffers: [values, mask, pivot],
+    uniforms: [["u32", size]],
+    workgroups: [1],
+  });
   gpu.run({
     label: "masked_moments",
     source: `
 struct Params { size: u32, groups: u32 }
 @group(0) @binding(0) var<storage, read> values: array<f32>;
 @group(0) @binding(1) var<storage, read> mask: array<f32>;
-@group(0) @binding(2) var<storage, read_write> partials: array<f32>;
-@group(0) @binding(3) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read> pivot: array<f32>;
+@group(0) @binding(3) var<storage, read_write> partials: array<f32>;
+@group(0) @binding(4) var<uniform> params: Params;
 ${MOMENTS(workgroup)}
 @compute @workgroup_size(${workgroup})
 fn main(${BUILTINS}) {
   var own = vec3f();
   for (var i = group.x * ${workgroup}u + thread; i < params.size; i += params.groups * ${workgroup}u) {
-    if (mask[i] > 0.0) { own = include(own, values[i]); }
+    if (mask[i] > 0.0) { own = include(own, values[i] - pivot[0]); }
   }
   let all = joined(own, thread);
   if (thread < 3u) { partials[3u * group.x + thread] = all[thread]; }
 }`,
-    buffers: [values, mask, partials],
+    buffers: [values, mask, pivot, partials],
     uniforms: [
       ["u32", size],
       ["u32", groups],
@@ -75,9 +112,10 @@ fn main(${BUILTINS}) {
 struct Params { size: u32, groups: u32, keepMean: f32 }
 @group(0) @binding(0) var<storage, read> values: array<f32>;
 @group(0) @binding(1) var<storage, read> mask: array<f32>;
-@group(0) @binding(2) var<storage, read> partials: array<f32>;
-@group(0) @binding(3) var<storage, read_write> result: array<f32>;
-@group(0) @binding(4) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read> pivot: array<f32>;
+@group(0) @binding(3) var<storage, read> partials: array<f32>;
+@group(0) @binding(4) var<storage, read_write> result: array<f32>;
+@group(0) @binding(5) var<uniform> params: Params;
 ${MOMENTS(workgroup)}
 @compute @workgroup_size(${workgroup})
 fn main(${BUILTINS}) {
@@ -88,10 +126,11 @@ fn main(${BUILTINS}) {
   let all = joined(own, thread);
   let scale = 1.0 / sqrt(all.z / max(all.x - 1.0, 1.0) + 1e-8);
   for (var i = group.x * ${workgroup}u + thread; i < params.size; i += params.groups * ${workgroup}u) {
-    result[i] = select(0.0, (values[i] - all.y) * scale + all.y * params.keepMean, mask[i] > 0.0);
+    let off = values[i] - pivot[0] - all.y;
+    result[i] = select(0.0, off * scale + (pivot[0] + all.y) * params.keepMean, mask[i] > 0.0);
   }
 }`,
-    buffers: [values, mask, partials, out],
+    buffers: [values, mask, pivot, partials, out],
     uniforms: [
       ["u32", size],
       ["u32", groups],
@@ -100,6 +139,7 @@ fn main(${BUILTINS}) {
     workgroups: [groups],
   });
   gpu.release(partials);
+  gpu.release(pivot);
   return out;
 }
 
@@ -119,19 +159,25 @@ struct Params { rows: u32, count: u32 }
 @group(0) @binding(4) var<storage, read_write> sizes: array<f32>;
 @group(0) @binding(5) var<uniform> params: Params;
 ${MOMENTS(workgroup)}
+var<private> number: i32;
+${FIRST_PLACE(workgroup, "params.rows", "group_of[i] == number")}
 @compute @workgroup_size(${workgroup})
 fn main(${BUILTINS}) {
-  let number = ${LINEAR_WORKGROUP};
-  if (number >= params.count) { return; }
+  let own_group = ${LINEAR_WORKGROUP};
+  if (own_group >= params.count) { return; }
+  number = i32(own_group);
+  let place = first_place(thread);
+  var pivot = 0.0;
+  if (place < params.rows) { pivot = values[place]; }
   var own = vec3f();
   for (var i = thread; i < params.rows; i += ${workgroup}u) {
-    if (group_of[i] == i32(number)) { own = include(own, values[i]); }
+    if (group_of[i] == number) { own = include(own, values[i] - pivot); }
   }
   let all = joined(own, thread);
   if (thread == 0u) {
-    means[number] = all.y;
-    deviations[number] = sqrt(all.z / max(all.x - 1.0, 1.0));
-    sizes[number] = all.x;
+    means[own_group] = pivot + all.y;
+    deviations[own_group] = sqrt(all.z / max(all.x - 1.0, 1.0));
+    sizes[own_group] = all.x;
   }
 }`,
     buffers: [values, groups, ...outputs],
@@ -222,66 +268,4 @@ fn main(${BUILTINS}) {
     workgroups: gridOf(gpu, rows),
   });
   return outputs;
-}
-
-/** Value and slope in log π_θ of an estimator, from `x` = log π_θ − log π_ref. */
-const KL: Readonly<Record<FusedKl, { value: string; slope: string }>> = {
-  k1: { value: "x", slope: "1.0" },
-  abs: { value: "abs(x)", slope: "sign(x)" },
-  k2: { value: "0.5 * x * x", slope: "x" },
-  k3: {
-    value: "min(y * y * exp_rest(y), 10.0)",
-    slope: "select(0.0, -y * (1.0 + y * exp_rest(y)), abs(x) <= 20.0 && y * y * exp_rest(y) <= 10.0)",
-  },
-};
-
-/** WGSL: (e^y − y − 1) / y², by its series where 1 would take the digits; what is left out of it is below 5e-7. */
-const EXP_REST = `
-fn exp_rest(y: f32) -> f32 {
-  if (abs(y) > 0.7) { return (exp(y) - y - 1.0) / (y * y); }
-  return 0.5 + y * (1.0 / 6.0 + y * (1.0 / 24.0 + y * (1.0 / 120.0 + y * (1.0 / 720.0 + y * (1.0 / 5040.0 + y / 40320.0)))));
-}`;
-
-export const klPenalty = (gpu: Gpu, inputs: Inputs, { kind }: { kind: FusedKl }): tf.TensorInfo =>
-  elementwise(gpu, `kl_${kind}`, KL[kind].value, [inputs["logProbs"]!, inputs["refLogProbs"]!]);
-
-/** Where nothing depends on a token, its slope is 0, whatever stands there. */
-export const klPenaltyGradient = (gpu: Gpu, inputs: Inputs, { kind }: { kind: FusedKl }): tf.TensorInfo =>
-  elementwise(gpu, `kl_${kind}_gradient`, `select(0.0, (${KL[kind].slope}) * d, d != 0.0)`, [
-    inputs["logProbs"]!,
-    inputs["refLogProbs"]!,
-    inputs["dOutput"]!,
-  ]);
-
-function elementwise(gpu: Gpu, label: string, expression: string, inputs: readonly tf.TensorInfo[]): tf.TensorInfo {
-  const [logProbs] = inputs;
-  const size = tf.util.sizeFromShape(logProbs!.shape);
-  const out = gpu.allocate(logProbs!.shape);
-  if (size === 0) return out;
-  const workgroup = gpu.workgroupSize(WORKGROUP);
-  const slopes = inputs.length === 3;
-  gpu.run({
-    label,
-    source: `
-struct Params { size: u32 }
-@group(0) @binding(0) var<storage, read> log_probs: array<f32>;
-@group(0) @binding(1) var<storage, read> ref_log_probs: array<f32>;
-${slopes ? "@group(0) @binding(2) var<storage, read> d_output: array<f32>;" : ""}
-@group(0) @binding(${inputs.length}) var<storage, read_write> result: array<f32>;
-@group(0) @binding(${inputs.length + 1}) var<uniform> params: Params;
-${EXP_REST}
-@compute @workgroup_size(${workgroup})
-fn main(${BUILTINS}) {
-  let i = ${LINEAR_WORKGROUP} * ${workgroup}u + thread;
-  if (i >= params.size) { return; }
-  let x = log_probs[i] - ref_log_probs[i];
-  let y = clamp(-x, -20.0, 20.0);
-  ${slopes ? "let d = d_output[i];" : ""}
-  result[i] = ${expression};
-}`,
-    buffers: [...inputs, out],
-    uniforms: [["u32", size]],
-    workgroups: gridOf(gpu, Math.ceil(size / workgroup)),
-  });
-  return out;
 }

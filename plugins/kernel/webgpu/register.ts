@@ -15,7 +15,8 @@ import {
   POLICY_LOSS_GRADIENT,
   type PolicyLossAttrs,
 } from "verl";
-import { gaeScan, groupStatistics, klPenalty, klPenaltyGradient, maskedWhiten } from "./batch-kernels.ts";
+import { gaeScan, groupStatistics, maskedWhiten } from "./batch-kernels.ts";
+import { klPenalty, klPenaltyGradient } from "./kl-penalty.ts";
 import { Gpu } from "./dispatch.ts";
 import { linearLogProbEntropy, linearLogProbEntropyGradient } from "./linear-log-prob-entropy.ts";
 import { logProbEntropy, logProbEntropyGradient } from "./log-prob-entropy.ts";
