@@ -36,3 +36,4 @@ export {
   type GroupsOf,
   type WorkerGroupOptions,
 } from "./worker-group.ts";
+export type { PackedError } from "./rank-protocol.ts";

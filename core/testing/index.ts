@@ -3,6 +3,7 @@ export { testAdvEst, type AdvEstCase } from "./adv-est.ts";
 export { testAgentLoop, type AgentLoopCase, type AgentLoopSuiteOptions } from "./agent-loop.ts";
 export type { GoldenCase, GoldenCases, Matrix, TokenFields } from "./cases.ts";
 export { testDispatchMode, type DispatchCase, type DispatchSuiteOptions } from "./dispatch.ts";
+export type { MakeArguments } from "./dispatch-group.ts";
 export type { FieldSpec } from "./fields.ts";
 export { testInteraction, type InteractionCase, type InteractionSuiteOptions } from "./interaction.ts";
 export { testKlPenalty, type KlPenaltyCase } from "./kl-penalty.ts";
