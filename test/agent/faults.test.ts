@@ -157,8 +157,9 @@ describe("tools in a run", () => {
     expect(texts[4]).toMatch(/x{128}\.\.\.\(truncated\)\.\.\.x{128}/);
     expect(metrics).toMatchObject({ "agent_loop/tool_calls/count": 6, "agent_loop/ended/answered": 8 });
     expect(metrics["agent_loop/tool_latency/p95"]).toBeGreaterThanOrEqual(0.19);
-    // Which conversation is the slowest, a busy machine decides; each that calls waits for its tool.
-    expect(metrics["agent_loop/slowest/tool_calls"]).toBeGreaterThan(0);
+    // Which conversation is the slowest, a busy machine decides; it takes no less than the one whose tool hangs.
+    const { "agent_loop/slowest/generate_sequences": generation, "agent_loop/slowest/tool_calls": tools } = metrics;
+    expect(generation! + tools!).toBeGreaterThanOrEqual(0.19);
   });
 
   it("are opened anew when a conversation is tried again, and all released", async () => {
