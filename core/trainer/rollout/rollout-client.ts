@@ -19,6 +19,7 @@ export interface RolloutAsk {
   readonly cancelled: readonly number[];
 }
 
+/** What became of a request: its generation, or why there is none. */
 export type RolloutAnswer =
   { readonly id: number; readonly generation: Generation } | { readonly id: number; readonly error: PackedError };
 
