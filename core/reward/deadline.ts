@@ -22,6 +22,10 @@ export function withDeadline<T>(
   return withLazyDeadline(seconds, (own) => call(own()), signal);
 }
 
+/** Promises of another library or realm are no `Promise` of this one. */
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === "function";
+
 /** The same for calls that seldom look at their signal: it is made when it is asked for, which costs more than a short call does. */
 export function withLazyDeadline<T>(
   seconds: number,
@@ -65,7 +69,7 @@ export function withLazyDeadline<T>(
     };
     try {
       const running = call(own);
-      if (running instanceof Promise) running.then(done, failed);
+      if (isThenable(running)) Promise.resolve(running).then(done, failed);
       else done(running);
     } catch (error) {
       failed(error as Error);

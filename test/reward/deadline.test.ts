@@ -24,6 +24,13 @@ describe("withDeadline", () => {
     expect(signal!.aborted).toBe(true);
   });
 
+  it("ends a call whose answer is only like a promise, and gives what such an answer comes to", async () => {
+    const likePromise = <T>(then: (resolve: (value: T) => void) => void): Promise<T> => ({ then }) as Promise<T>;
+    const hangs = withDeadline(0.01, () => likePromise<number>(() => undefined));
+    await expect(hangs).rejects.toThrow("timed out after 0.01 s");
+    expect(await withDeadline(9, () => likePromise((resolve) => resolve(3)))).toBe(3);
+  });
+
   it("passes the run's end on", async () => {
     const stop = new AbortController();
     let signal: AbortSignal | undefined;
