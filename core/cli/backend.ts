@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { VerlError } from "../errors/index.ts";
 import { registries } from "../registry/index.ts";
@@ -58,10 +59,14 @@ async function install(key: string, { from, cuda = false, project }: InstallOpti
   if (!backend.install) {
     const reason = (await probeBackends([key])).reasons.get(key);
     const hint = reason === undefined ? "It can run here." : `It cannot run here: ${reason}`;
-    throw new VerlError("VERL_BACKEND_INSTALL", `The tensor backend "${key}" has nothing to install.`, { hint });
+    throw new VerlError("VERL_BACKEND_REQUEST", `The tensor backend "${key}" has nothing to install.`, { hint });
+  }
+  const folder = resolve(ctx.cwd, project);
+  if (!existsSync(folder)) {
+    throw new VerlError("VERL_BACKEND_REQUEST", `There is no folder ${folder}.`, { location: { path: "--project" } });
   }
   return backend.install({
-    project: resolve(ctx.cwd, project),
+    project: folder,
     from: from === undefined || /^\w+$/.test(from) ? from : resolve(ctx.cwd, from),
     cuda,
     log: (line) => ctx.logger.info(line),

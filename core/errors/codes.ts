@@ -75,6 +75,10 @@ export const ERROR_CODES = {
     blame: "host",
     when: "A tensor backend could not be installed: a package, a library or a compiler is missing, or a step failed.",
   },
+  VERL_BACKEND_REQUEST: {
+    blame: "user",
+    when: "A tensor backend has nothing to install, or not from that source or to that folder.",
+  },
   VERL_BATCH_ARGUMENT: {
     blame: "plugin",
     when: "A method of a batch was called with options of another form, or another name, than it takes.",

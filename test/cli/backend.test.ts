@@ -13,15 +13,22 @@ describe("verl backend", () => {
 
   it("says that a backend has nothing to install", async () => {
     const { code, stderr } = await cli(["backend", "install", "cpu"]);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toContain('The tensor backend "cpu" has nothing to install.');
     expect(stderr).toContain("It can run here.");
   });
 
   it("names the sources of TensorFlow's library for one that there is not", async () => {
     const { code, stderr } = await cli(["backend", "install", "tensorflow", "--from", "attic"]);
-    expect(code).toBe(1);
-    expect(stderr).toContain("VERL_BACKEND_INSTALL");
+    expect(code).toBe(2);
+    expect(stderr).toContain("VERL_BACKEND_REQUEST");
     expect(stderr).toContain("archive, python");
+    expect(stderr).not.toMatch(/^ {4}at /m);
+  });
+
+  it("wants the project's folder to be there", async () => {
+    const { code, stderr } = await cli(["backend", "install", "tensorflow", "--project", "/no/such/place"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("There is no folder /no/such/place.");
   });
 });

@@ -39,7 +39,7 @@ describe("the exit code", () => {
     SAFETENSORS: [2],
     TRACE: [2],
     // What happens while it works.
-    BACKEND: [1],
+    BACKEND: [1, "VERL_BACKEND_REQUEST"],
     BATCH: [1],
     CHECKPOINT: [1, "VERL_CHECKPOINT_MISSING"],
     DISPATCH: [1],

@@ -12,12 +12,12 @@ const SOURCES = ["auto", "archive", "python"] as const;
 /**
  * Brings the package without its download script, then TensorFlow's C library and headers, builds the binding, and multiplies two
  * matrices with it in a process of its own.
- * @returns what was installed, in a sentence. @throws VERL_BACKEND_INSTALL
+ * @returns what was installed, in a sentence. @throws VERL_BACKEND_REQUEST, VERL_BACKEND_INSTALL
  */
 export async function install(request: BackendInstall): Promise<string> {
   const source = request.from ?? "auto";
   if (!(SOURCES as readonly string[]).includes(source) && !existsSync(source)) {
-    throw new VerlError("VERL_BACKEND_INSTALL", `TensorFlow's library cannot come from "${source}".`, {
+    throw new VerlError("VERL_BACKEND_REQUEST", `TensorFlow's library cannot come from "${source}".`, {
       hint: `It is one of ${SOURCES.join(", ")}, a folder with \`include\` and \`lib\`, or a .tar.gz or .whl file.`,
     });
   }
