@@ -46,19 +46,23 @@ const BY_DATA_SOURCE = "compute_score";
 
 /**
  * Loads `custom_reward_function`; without a path, functions come from the `reward_score` registry, by `name` or by data source.
- * @param baseDir folder from which a relative path starts.
+ * @param baseDir folder from which a relative path starts. @param section where the config says it, for errors.
  * @throws VerlError VERL_REWARD_FUNCTION_FILE, VERL_REWARD_FUNCTION_EXPORT, VERL_REGISTRY_KEY_UNKNOWN, VERL_OPTIONS_INVALID
  */
-export async function loadScoreFunctions(config: CustomRewardFunction, baseDir: string): Promise<ScoreFunctions> {
+export async function loadScoreFunctions(
+  config: CustomRewardFunction,
+  baseDir: string,
+  section = "custom_reward_function",
+): Promise<ScoreFunctions> {
   const { path, name, reward_kwargs: kwargs } = config;
   const source = { config, directory: baseDir };
   if (path !== null) {
     const file = resolve(baseDir, path);
-    const custom = withKwargs(await loadFunction(file, name), kwargs);
+    const custom = withKwargs(await loadFunction(file, name, section), kwargs);
     return { get: () => custom, nameOf: () => name, file, source };
   }
   if (name !== BY_DATA_SOURCE) {
-    const { key } = registries.reward_score.find(name, { path: "custom_reward_function.name" });
+    const { key } = registries.reward_score.find(name, { path: `${section}.name` });
     const named = registered(key, kwargs);
     return { get: () => named, nameOf: () => key, source };
   }
@@ -67,12 +71,12 @@ export async function loadScoreFunctions(config: CustomRewardFunction, baseDir: 
     get(dataSource) {
       let score = known.get(dataSource);
       if (score === undefined) {
-        score = registered(keyFor(dataSource), kwargs);
+        score = registered(keyFor(dataSource, section), kwargs);
         known.set(dataSource, score);
       }
       return score;
     },
-    nameOf: keyFor,
+    nameOf: (dataSource) => keyFor(dataSource, section),
     source,
   };
 }
@@ -92,7 +96,7 @@ function registered(key: string, kwargs: Kwargs): ScoreFunction {
 }
 
 /** The function for a data source: its key, an alias, or the longest prefix that it starts with. */
-function keyFor(dataSource: string): string {
+function keyFor(dataSource: string, section: string): string {
   const { reward_score: registry } = registries;
   if (registry.has(dataSource)) return registry.find(dataSource).key;
   const [best] = registry
@@ -106,15 +110,15 @@ function keyFor(dataSource: string): string {
     "VERL_REWARD_NO_FUNCTION",
     `No score function is known for rows with data_source "${dataSource}".`,
     {
-      location: { path: "custom_reward_function.path" },
-      hint: `Set custom_reward_function.path to a file that exports one, or custom_reward_function.name to one that is registered: ${keys.join(", ") || "none is"}.`,
+      location: { path: `${section}.path` },
+      hint: `Set ${section}.path to a file that exports one, or ${section}.name to one that is registered: ${keys.join(", ") || "none is"}.`,
       details: { dataSource, registered: keys },
     },
   );
 }
 
-async function loadFunction(file: string, name: string): Promise<ScoreFunction> {
-  const location: ErrorLocation = { file, path: "custom_reward_function.path" };
+async function loadFunction(file: string, name: string, section: string): Promise<ScoreFunction> {
+  const location: ErrorLocation = { file, path: `${section}.path` };
   const isFile = await stat(file).then(
     (info) => info.isFile(),
     () => false,
@@ -122,7 +126,7 @@ async function loadFunction(file: string, name: string): Promise<ScoreFunction> 
   if (!isFile) {
     throw new VerlError("VERL_REWARD_FUNCTION_FILE", `The reward file "${file}" does not exist.`, {
       location,
-      hint: "custom_reward_function.path names a .ts or .js file; a relative path starts at the working directory.",
+      hint: `${section}.path names a .ts or .js file; a relative path starts at the working directory.`,
     });
   }
   const module = await importFile(file, location);
@@ -140,7 +144,7 @@ async function loadFunction(file: string, name: string): Promise<ScoreFunction> 
       : `The reward file's export "${name}" is no function.`,
     {
       location,
-      hint: `It exports ${exported.join(", ") || "nothing"}.${meant.length > 0 ? ` Did you mean custom_reward_function.name=${meant[0]}?` : ` Set custom_reward_function.name.`}`,
+      hint: `It exports ${exported.join(", ") || "nothing"}.${meant.length > 0 ? ` Did you mean ${section}.name=${meant[0]}?` : ` Set ${section}.name.`}`,
       details: { name, exported },
     },
   );

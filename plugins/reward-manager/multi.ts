@@ -92,7 +92,8 @@ export class MultiRewardManager extends AnswerRewardManager {
     const directory = this.own.source?.directory ?? process.cwd();
     const parts: Part[] = [];
     for (const [key, { path, name, reward_kwargs, ...rest }] of Object.entries(this.options.functions)) {
-      const functions = await loadScoreFunctions({ path, name, reward_kwargs }, directory);
+      const section = `reward_model.reward_kwargs.functions.${key}`;
+      const functions = await loadScoreFunctions({ path, name, reward_kwargs }, directory, section);
       parts.push({ key, path, name, reward_kwargs, ...rest, functions });
     }
     const scorer = createScorer(

@@ -77,6 +77,16 @@ describe("the multi reward manager", () => {
     const misspelt = await errorOf(() => multi({ exact: { ...EXACT, wieght: 1 } }));
     expect(misspelt.message).toContain("`functions.exact.wieght`");
     const { manager } = await multi({ exact: { ...EXACT, name: "exakt" } });
-    expect((await errorOf(() => manager.load!())).code).toBe("VERL_REWARD_FUNCTION_EXPORT");
+    const place = "reward_model.reward_kwargs.functions.exact";
+    expect(await errorOf(() => manager.load!())).toMatchObject({
+      code: "VERL_REWARD_FUNCTION_EXPORT",
+      location: { path: `${place}.path` },
+      hint: expect.stringContaining(`${place}.name=`) as unknown,
+    });
+    const { manager: nowhere } = await multi({ exact: { ...EXACT, path: "nope.ts" } });
+    expect(await errorOf(() => nowhere.load!())).toMatchObject({
+      code: "VERL_REWARD_FUNCTION_FILE",
+      hint: expect.stringContaining(`${place}.path`) as unknown,
+    });
   });
 });
