@@ -1,11 +1,8 @@
 import type { AnswerDelta, EndOptions, ParsedAnswer, StreamOptions, ToolCall, ToolCallError } from "../tool-parser.ts";
 import { readBareValue, SchemaTypes } from "./coerce.ts";
 
-interface Entry {
-  raw: string;
-  call?: ToolCall;
-  error?: ToolCallError;
-}
+/** A call with its text, or an error. */
+type Entry = { raw: string; call: ToolCall } | ToolCallError;
 
 /** What a format found of a call. */
 export interface FoundCall {
@@ -22,6 +19,7 @@ export interface FoundTextCall extends Omit<FoundCall, "arguments"> {
 }
 
 const UNTERMINATED = "tool call inside unterminated reasoning";
+const CUT_OFF = "not executed: the answer was cut off by the length limit";
 /** Reason of a call that the end of the answer cut off. */
 export const TRUNCATED = "truncated";
 
@@ -77,7 +75,7 @@ export class AnswerWriter {
 
   error(raw: string, reason: string): void {
     const error = { raw, reason };
-    this.record({ raw, error });
+    this.record(error);
     this.tell({ type: "error", error });
   }
 
@@ -116,16 +114,17 @@ export class AnswerWriter {
     this.reasoningText = this.reasoningText.slice(0, this.reasoningText.length - length) + inner.contentText;
     for (const entry of inner.entries) {
       this.record(entry);
-      if (entry.call) this.tell({ type: "call", index: this.told++, call: entry.call });
-      if (entry.error) this.tell({ type: "error", error: entry.error });
+      if ("call" in entry) this.tell({ type: "call", index: this.told++, call: entry.call });
+      else this.tell({ type: "error", error: entry });
     }
   }
 
   end({ finishReason = "stop" }: EndOptions): ParsedAnswer {
     const answer: ParsedAnswer = { content: this.contentText, reasoning: this.reasoningText, calls: [], errors: [] };
-    for (const { raw, call, error } of this.entries) {
-      if (call !== undefined && finishReason !== "length") answer.calls.push(call);
-      else answer.errors.push(error ?? { raw, reason: "not executed: the answer was cut off by the length limit" });
+    for (const entry of this.entries) {
+      if (!("call" in entry)) answer.errors.push(entry);
+      else if (finishReason !== "length") answer.calls.push(entry.call);
+      else answer.errors.push({ raw: entry.raw, reason: CUT_OFF });
     }
     return answer;
   }
