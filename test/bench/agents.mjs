@@ -1,6 +1,5 @@
 // Agent loops: four turns each (three calls of the calculator and an answer) through the tool agent, its parser, tool and chat template,
 // against an engine that answers after 5 ms. Beside them asyncio loops in Python that do the same turns.
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,6 +21,7 @@ import {
   NdArray,
   TOKENIZER,
 } from "verl";
+import { inPython } from "./support/python.mjs";
 
 const SIZES = [1000, 10_000];
 const TURNS = 4;
@@ -175,10 +175,8 @@ function promptsOf(size, sums, prompts) {
 
 /** µs a turn, by size; undefined without a Python. */
 function asyncio() {
-  const python = process.env.VERL_BENCH_PYTHON;
-  if (!python) return undefined;
   const file = join(mkdtempSync(join(tmpdir(), "verl-bench-")), "sizes.json");
   writeFileSync(file, JSON.stringify({ sizes: SIZES, turns: TURNS, latency: LATENCY_MS / 1000, rounds: ROUNDS }));
-  const text = execFileSync(python, [join(import.meta.dirname, "agents.py"), file], { encoding: "utf8" });
-  return new Map(JSON.parse(text).map(({ size, wall, cpu }) => [size, { wall, cpu }]));
+  const sizes = inPython("agents.py", [file]);
+  return sizes && new Map(sizes.map(({ size, wall, cpu }) => [size, { wall, cpu }]));
 }

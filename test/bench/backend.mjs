@@ -1,8 +1,7 @@
-import { execFileSync } from "node:child_process";
 import { availableParallelism } from "node:os";
-import { fileURLToPath } from "node:url";
 import * as tf from "@tensorflow/tfjs";
 import { activateBackend, loadPlugins } from "verl";
+import { inPython } from "./support/python.mjs";
 
 /** A decoder of 0.8M parameters on 3,072 tokens. backend.py has the same one. */
 const [WIDTH, LAYERS, HEADS, BATCH, LENGTH, VOCABULARY] = [128, 4, 4, 64, 48, 64];
@@ -102,9 +101,4 @@ function smallCalls() {
 const median = (times) => times.toSorted((a, b) => a - b)[times.length >> 1];
 
 /** Milliseconds of the same in PyTorch, where there is one. */
-function pytorch() {
-  const python = process.env.VERL_BENCH_PYTHON;
-  if (!python) return undefined;
-  const script = fileURLToPath(new URL("backend.py", import.meta.url));
-  return JSON.parse(execFileSync(python, [script, String(availableParallelism())], { encoding: "utf8" }));
-}
+const pytorch = () => inPython("backend.py", [availableParallelism()]);

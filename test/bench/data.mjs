@@ -15,6 +15,7 @@ import {
   registries,
   writeParquet,
 } from "verl";
+import { inPython } from "./support/python.mjs";
 import { writeByteBpe } from "./support/byte-bpe.mjs";
 
 const ROWS = 200_000;
@@ -93,7 +94,7 @@ async function benchReading(report, file) {
   });
   const python = pythonWithPyarrow();
   if (python === "") return;
-  const theirs = JSON.parse(execFileSync(python, [join(here, "data.py"), file, String(RUNS)], { encoding: "utf8" }));
+  const theirs = inPython("data.py", [file, RUNS], python);
   for (const [name, seconds] of Object.entries(theirs))
     report.row({
       name: "the same file",

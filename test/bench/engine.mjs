@@ -1,9 +1,8 @@
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { activateBackend, createRng, DataProto, loadPlugins, NdArray } from "verl";
+import { inPython } from "./support/python.mjs";
 import { clippedLoss, drawId, modelContainer } from "./support/quickstart-model.mjs";
 
 /** The quickstart's step: 128 prompts of 8 tokens, 8 answers of 6 tokens each, two mini-batches. */
@@ -102,14 +101,7 @@ function batchOf(prompts, answers, rng) {
 }
 
 /** Seconds of the same by PyTorch on as many threads, or undefined where there is none. */
-function pytorch() {
-  const python = process.env.VERL_BENCH_PYTHON;
-  if (!python) return undefined;
-  const script = fileURLToPath(new URL("engine.py", import.meta.url));
-  return JSON.parse(
-    execFileSync(python, [script, String(REPEATS), String(availableParallelism())], { encoding: "utf8" }),
-  );
-}
+const pytorch = () => inPython("engine.py", [REPEATS, availableParallelism()]);
 
 async function timed(into, work) {
   const start = performance.now();

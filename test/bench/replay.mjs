@@ -1,9 +1,9 @@
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { activateBackend, createRng, DataProto, loadPlugins, loadTokenizer, NdArray } from "verl";
+import { inPython } from "./support/python.mjs";
 import { clippedLoss, drawId, MODEL, modelContainer, OPTIM } from "./support/quickstart-model.mjs";
 
 const [STEPS, ROWS, MICRO, PROMPT, RESPONSE] = [3, 256, 128, 8, 6];
@@ -15,15 +15,13 @@ const loss = clippedLoss(ROWS * RESPONSE);
  * lie apart. Weights are told by the distance of all of them over the distance that they moved. Beside: PyTorch's own from its float64.
  */
 export default async function bench(report) {
-  const python = process.env.VERL_BENCH_PYTHON;
-  if (!python) return;
+  if (!process.env.VERL_BENCH_PYTHON) return;
   await loadPlugins([]);
   await activateBackend("ort");
   const folder = mkdtempSync(join(tmpdir(), "verl-replay-"));
   try {
     await run(folder);
-    const script = fileURLToPath(new URL("replay.py", import.meta.url));
-    const { float32, ours, torch } = JSON.parse(execFileSync(python, [script, folder], { encoding: "utf8" }));
+    const { float32, ours, torch } = inPython("replay.py", [folder]);
     for (const what of ["loss", "grad_norm", "weights"]) {
       report.row({
         name: `${what} in ${STEPS} steps, from PyTorch float32`,

@@ -24,8 +24,13 @@ const CONTROLLER_UNREACHABLE_S = 60;
 /** How long the reason of a lost connection is waited for. */
 const REASON_MS = 1500;
 
-/** As the command line does for itself (core/cli/bin.ts): batches are large arrays, made anew all the time. */
-const LARGE_PAGES = { GLIBC_TUNABLES: "glibc.malloc.hugetlb=1" };
+/**
+ * As the command line does for itself (core/cli/bin.ts): batches are large arrays, made anew all the time. They lie on large pages, and
+ * the memory of one that has gone serves for the next.
+ */
+const MALLOC = {
+  GLIBC_TUNABLES: "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=134217728:glibc.malloc.trim_threshold=536870912",
+};
 
 interface Cluster {
   readonly server: ChannelServer;
@@ -139,7 +144,7 @@ export class RayTransport implements Transport {
       bundle: root.places[place.bundle]!.localRank,
       resources: share(root),
       argv: rankCommand(),
-      env: { ...LARGE_PAGES, ...request.env, ...rankEnv(place, request.pool.worldSize) },
+      env: { ...MALLOC, ...request.env, ...rankEnv(place, request.pool.worldSize) },
       cwd: process.cwd(),
     };
   }

@@ -1,6 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { createRng, resolveOptions } from "verl";
+import { inPython } from "./python.mjs";
 
 /** The batch of both benches, and of algorithms.py. */
 export const [ROWS, WIDTH, GROUP] = [1024, 4096, 8];
@@ -47,9 +46,4 @@ export async function secondsOf(work) {
 }
 
 /** Seconds of each formula in PyTorch, by key; undefined where there is no Python with PyTorch. */
-export function pythonSeconds(kind) {
-  const python = process.env.VERL_BENCH_PYTHON;
-  if (!python) return undefined;
-  const script = fileURLToPath(new URL("../algorithms.py", import.meta.url));
-  return JSON.parse(execFileSync(python, [script, kind, String(REPEATS)], { encoding: "utf8" }));
-}
+export const pythonSeconds = (kind) => inPython("algorithms.py", [kind, REPEATS]);
