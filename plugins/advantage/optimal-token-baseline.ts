@@ -61,7 +61,7 @@ export function lessTokenBaseline(
   );
   const [gains, target] = [returns.data, advantages.data];
   const width = returns.rowSize;
-  const normOf = gradientNorm(input);
+  const norms = gradientNorms(input);
   const above = new Float64Array(width);
   const below = new Float64Array(width);
   const baseline = new Float64Array(width);
@@ -69,9 +69,11 @@ export function lessTokenBaseline(
   const accumulate = (row: number): void => {
     let norm = 0;
     for (let run = ofRow[row]!, step = 0; run < ofRow[row + 1]!; run++) {
-      if (!compact) step = starts[run]! - row * width;
-      for (let at = starts[run]!; at < ends[run]!; at++, step++) {
-        norm += normOf(at);
+      const [start, end] = [starts[run]!, ends[run]!];
+      if (!compact) step = start - row * width;
+      const ofRun = norms(start, end);
+      for (let at = start; at < end; at++, step++) {
+        norm += ofRun[at - start]!;
         above[step]! += gains[at]! * norm;
         below[step]! += norm;
       }
@@ -80,10 +82,12 @@ export function lessTokenBaseline(
   /** @param last step from which on there is no baseline. */
   const subtract = (row: number, last: number): void => {
     for (let run = ofRow[row]!, step = 0; run < ofRow[row + 1]!; run++) {
-      if (!compact) step = starts[run]! - row * width;
-      for (let at = starts[run]!; at < ends[run]!; at++, step++) {
-        target[at] = gains[at]! - (step < last ? baseline[step]! : 0);
-      }
+      const [start, end] = [starts[run]!, ends[run]!];
+      if (!compact) step = start - row * width;
+      const withBaseline = Math.min(end, start + Math.max(last - step, 0));
+      for (let at = start; at < withBaseline; at++, step++) target[at] = gains[at]! - baseline[step]!;
+      target.set(gains.subarray(withBaseline, end), withBaseline);
+      step += end - withBaseline;
     }
   };
   for (const rows of rowsOfGroups(groups.of, groups.sizes)) {
@@ -97,13 +101,17 @@ export function lessTokenBaseline(
   return { advantages, returns };
 }
 
-/** w of one element: the squared norm of the gradient with respect to its logits. */
-function gradientNorm(input: AdvantageInput): (element: number) => number {
+/** w of the elements from `start` on, before `end`: the squared norms of the gradients with respect to their logits. */
+function gradientNorms(input: AdvantageInput): (start: number, end: number) => Float64Array {
   const field = (name: string): Float32Array => (input[name] as NdArray<"float32">).data;
   const [logProbs, squares] = [field("old_log_probs"), field("sum_pi_squared")];
   const importance = input.rollout_is_weights?.data;
-  const norm = (at: number): number => 1 - 2 * fastExp(logProbs[at]!) + squares[at]!;
-  return importance ? (at) => norm(at) * importance[at]! ** 2 : norm;
+  const norms = new Float64Array(input.response_mask.rowSize);
+  return (start, end) => {
+    for (let at = start; at < end; at++) norms[at - start] = 1 - 2 * fastExp(logProbs[at]!) + squares[at]!;
+    if (importance) for (let at = start; at < end; at++) norms[at - start]! *= importance[at]! ** 2;
+    return norms;
+  };
 }
 
 /** Row numbers of each group. */
