@@ -1,5 +1,4 @@
 import { NdArray } from "../batch/nd-array.ts";
-import { VerlError } from "../errors/verl-error.ts";
 import type { Trajectory } from "./trajectory.ts";
 
 export interface AssembleOptions {
@@ -23,14 +22,10 @@ export interface AssembledTrajectories {
   cut: number;
 }
 
-/**
- * Lays trajectories out as one batch.
- * @param firstRow number of the first of them, for errors. @throws VerlError VERL_AGENT_TRAJECTORY when one contradicts itself.
- */
+/** Lays trajectories, each of which has passed `checkTrajectory`, out as one batch. */
 export function assembleTrajectories(
   trajectories: readonly Trajectory[],
   { promptLength, responseLength, padTokenId }: AssembleOptions,
-  firstRow = 0,
 ): AssembledTrajectories {
   const rows = trajectories.length;
   const width = promptLength + responseLength;
@@ -47,19 +42,12 @@ export function assembleTrajectories(
 
   trajectories.forEach((trajectory, row) => {
     const { promptIds, segments } = trajectory;
-    if (promptIds.length === 0 || promptIds.length > promptLength) {
-      throw invalid(firstRow + row, `its prompt has ${promptIds.length} tokens; 1 to ${promptLength} are allowed`);
-    }
     prompts.set(promptIds, (row + 1) * promptLength - promptIds.length);
 
     const start = row * responseLength;
     let length = 0;
     let lastTrainable = -1;
     for (const { ids, logprobs, trainable } of segments) {
-      if (trainable && logprobs === undefined) throw invalid(firstRow + row, "a trainable segment has no log-probs");
-      if (logprobs !== undefined && logprobs.length !== ids.length) {
-        throw invalid(firstRow + row, `a segment has ${ids.length} tokens but ${logprobs.length} log-probs`);
-      }
       const taken = Math.min(ids.length, responseLength - length);
       const whole = taken === ids.length;
       responses.set(whole ? ids : ids.subarray(0, taken), start + length);
@@ -114,10 +102,4 @@ function columnsOf(trajectories: readonly Trajectory[]): Record<string, unknown[
     columns.reward_score = trajectories.map(({ rewardScore }) => rewardScore ?? null);
   }
   return columns;
-}
-
-function invalid(row: number, what: string): VerlError {
-  return new VerlError("VERL_AGENT_TRAJECTORY", `The trajectory of row ${row} cannot be used: ${what}.`, {
-    hint: "The agent loop that returned it is at fault. TrajectoryRecorder keeps tokens, log-probs and mask together.",
-  });
 }

@@ -1,6 +1,6 @@
 export { AGENT_PARTS, AgentParts, rowField, schemasOf, type AgentPartsConfig } from "./agent-parts.ts";
 export * from "./agent-loop.ts";
-export { assembleTrajectories, type AssembledTrajectories, type AssembleOptions } from "./assemble.ts";
+export type { AssembleOptions } from "./assemble.ts";
 export { functionTool, type ArgumentsOf, type FunctionToolOptions } from "./function-tool.ts";
 export * from "./gateway/index.ts";
 export * from "./interaction.ts";

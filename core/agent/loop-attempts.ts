@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DeadlineError } from "../reward/deadline.ts";
 import { mapConcurrent } from "../reward/map-concurrent.ts";
 import type { AgentContext, AgentLoop, AgentSample } from "./agent-loop.ts";
+import { checkTrajectory } from "./check-trajectory.ts";
 import type { Failure } from "./loop-failures.ts";
 import { LoopTimes, type TimedTrajectory } from "./loop-metrics.ts";
 import type { LoopRunnerOptions, LoopRunOptions } from "./loop-runner.ts";
@@ -94,6 +95,7 @@ export class Attempts {
       const work = (): Promise<Trajectory> => loop.run(sample, context);
       const running = trace === undefined ? work() : trace.run(work);
       const trajectory = await (late === undefined ? running : Promise.race([late.passed, running]));
+      checkTrajectory(trajectory, { promptLength: this.options.promptLength, columns: sample.row });
       if (trajectory.stopReason === "abort") throw new Error("The generation was aborted.");
       return { trajectory, times };
     } catch (error) {

@@ -88,7 +88,7 @@ export class LoopRunner {
       (index) => ({ sample: samples[index]!, agent: agents[index]!, loop: loops[index]!, seed: seeds[index]! }),
       samples.length,
       run.onTrajectory &&
-        ((index, trajectory) => run.onTrajectory!(this.answers(batch.index([index]), [trajectory], index).batch)),
+        ((index, trajectory) => run.onTrajectory!(this.answers(batch.index([index]), [trajectory]).batch)),
     );
     const { failedGroups, retries } = attempts;
     const keptRows = Int32Array.from(samples.keys()).filter((row) => !failedGroups.has(samples[row]!.uid));
@@ -115,12 +115,8 @@ export class LoopRunner {
   }
 
   /** The rows with their answers, and how many of these were cut. */
-  private answers(
-    rows: DataProto,
-    trajectories: readonly Trajectory[],
-    firstRow = 0,
-  ): { batch: DataProto; cut: number } {
-    const { batch, columns, cut } = assembleTrajectories(trajectories, this.options, firstRow);
+  private answers(rows: DataProto, trajectories: readonly Trajectory[]): { batch: DataProto; cut: number } {
+    const { batch, columns, cut } = assembleTrajectories(trajectories, this.options);
     const nonTensorBatch = [...rows.nonTensorBatch, ...Object.entries(columns)];
     return { batch: new DataProto({ batch, nonTensorBatch, metaInfo: rows.metaInfo }), cut };
   }

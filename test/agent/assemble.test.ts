@@ -135,28 +135,4 @@ describe("assembleTrajectories", () => {
       }),
     );
   });
-
-  it.each([
-    ["too long a prompt", { promptIds: new Int32Array(4) }, "4 tokens; 1 to 3"],
-    ["no prompt", { promptIds: new Int32Array(0) }, "0 tokens"],
-    ["trainable tokens without log-probs", { segments: [{ ids: Int32Array.of(1), trainable: true }] }, "no log-probs"],
-    [
-      "log-probs of another length",
-      { segments: [{ ids: Int32Array.of(1), logprobs: new Float32Array(2), trainable: true }] },
-      "1 tokens but 2 log-probs",
-    ],
-  ])("refuses %s", async (_, fault, text) => {
-    const good: Trajectory = {
-      promptIds: Int32Array.of(1),
-      segments: [],
-      stopReason: "stop",
-      numTurns: 1,
-      extraFields: {},
-      weightVersion: 0,
-    };
-    const error = await errorOf(() => assembleTrajectories([good, { ...good, ...fault }], OPTIONS));
-    expect(error.code).toBe("VERL_AGENT_TRAJECTORY");
-    expect(error.message).toContain("row 1");
-    expect(error.message).toContain(text);
-  });
 });

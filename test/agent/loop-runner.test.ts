@@ -107,7 +107,7 @@ describe("LoopRunner with the single-turn loop", () => {
     for (const [at, row] of [2, 0, 1].entries()) expect(told[at]!.equals(batch.index([row]))).toBe(true);
   });
 
-  it("tells of an answer that was tried again once, and names the row of one that cannot be used", async () => {
+  it("tells of an answer that was tried again once", async () => {
     const told: unknown[] = [];
     let failures = 1;
     const createLoop = () =>
@@ -115,14 +115,27 @@ describe("LoopRunner with the single-turn loop", () => {
     const onTrajectory = (row: DataProto): void => void told.push(row.column("uid")[0]);
     await runnerOf({ createLoop, retryDelay: 0 }).runner.run(prompts(2, 1), { ...run(), onTrajectory });
     expect(told.sort()).toEqual(["u0", "u1"]);
-    const tooLong = (sample: AgentSample): Trajectory => ({
-      ...answer(sample),
-      promptIds: sample.uid === "u1" ? new Int32Array(9) : sample.promptIds,
-    });
-    const broken = runnerOf({ createLoop: () => loopOf((sample) => Promise.resolve(tooLong(sample))) }).runner;
-    const error = await errorOf(() => broken.run(prompts(2, 1), { ...run(), onTrajectory }));
-    expect(error).toMatchObject({ code: "VERL_AGENT_TRAJECTORY", message: expect.stringContaining("row 1") });
   });
+
+  it.each([1, Infinity])(
+    "tries a trajectory again that cannot be used, then drops its group (%d faults)",
+    async (faults) => {
+      let left = faults;
+      const told: unknown[] = [];
+      const onTrajectory = (row: DataProto): void => void told.push(row.column("uid")[0]);
+      const createLoop = () =>
+        loopOf((sample) => {
+          const isFaulty = sample.uid === "u1" && left-- > 0;
+          return Promise.resolve({ ...answer(sample), ...(isFaulty && { promptIds: new Int32Array(9) }) });
+        });
+      const { runner, log } = runnerOf({ createLoop, retryDelay: 0, maxRetries: 1 });
+      const { keptRows, metrics } = await runner.run(prompts(3, 1), { ...run(), onTrajectory });
+      expect([...keptRows]).toEqual(faults === 1 ? [0, 1, 2] : [0, 2]);
+      expect(told.length).toBe(keptRows.length);
+      expect(metrics).toMatchObject({ "agent_loop/retries": 1, "agent_loop/dropped_groups": faults === 1 ? 0 : 1 });
+      if (faults > 1) expect(log.lines.join()).toContain("9 tokens; 1 to 2 are allowed");
+    },
+  );
 
   it("asks for the response's own limit and gives each row its own seed, the same for the same run", async () => {
     const seeds = async (seed: number): Promise<number[]> => {

@@ -1,0 +1,58 @@
+import { VerlError } from "../errors/verl-error.ts";
+import type { Segment, Trajectory } from "./trajectory.ts";
+
+const STOP_REASONS: readonly unknown[] = ["stop", "length", "abort", "limit", "error"];
+/** Log-probs may come with an engine's rounding. */
+const ROUNDING = 1e-3;
+
+/**
+ * What an attempt ends with when its loop, or the engine that it asked, is at fault: what a trajectory claims of itself is held to what
+ * training reads of it.
+ * @param promptLength tokens that a prompt may have. @param columns those of the batch, whose values are not the loop's to change.
+ * @throws VerlError VERL_AGENT_TRAJECTORY
+ */
+export function checkTrajectory(
+  trajectory: Trajectory,
+  { promptLength, columns }: { promptLength: number; columns: Readonly<Record<string, unknown>> },
+): void {
+  const fault = faultOf(trajectory, promptLength, columns);
+  if (fault === undefined) return;
+  throw new VerlError("VERL_AGENT_TRAJECTORY", `A trajectory cannot be used: ${fault}.`, {
+    hint: "The agent loop that returned it, or the rollout engine, is at fault. TrajectoryRecorder keeps tokens, log-probs and mask together.",
+  });
+}
+
+/** In words; the loop may be plain JavaScript. */
+function faultOf(
+  trajectory: Partial<Trajectory> | null | undefined,
+  promptLength: number,
+  columns: object,
+): string | undefined {
+  if (typeof trajectory !== "object" || trajectory === null) return "the loop returned none";
+  const { promptIds, segments, stopReason, numTurns, rewardScore, extraFields, weightVersion } = trajectory;
+  if (!(promptIds instanceof Int32Array)) return "its promptIds are no Int32Array";
+  if (promptIds.length === 0 || promptIds.length > promptLength)
+    return `its prompt has ${promptIds.length} tokens; 1 to ${promptLength} are allowed`;
+  if (!Array.isArray(segments)) return "its segments are no array";
+  for (const segment of segments) {
+    const fault = segmentFault(segment);
+    if (fault !== undefined) return fault;
+  }
+  if (!STOP_REASONS.includes(stopReason))
+    return `its stopReason is ${String(stopReason)}, not one of ${STOP_REASONS.join(", ")}`;
+  if (!Number.isInteger(numTurns)) return `its numTurns are ${String(numTurns)}`;
+  if (!Number.isInteger(weightVersion)) return `its weightVersion is ${String(weightVersion)}`;
+  if (rewardScore !== undefined && !Number.isFinite(rewardScore)) return `its rewardScore is ${String(rewardScore)}`;
+  if (typeof extraFields !== "object" || extraFields === null) return "its extraFields are no object";
+  const taken = Object.keys(extraFields).find((name) => Object.hasOwn(columns, name));
+  return taken === undefined ? undefined : `its extra field "${taken}" has the name of a column of the batch`;
+}
+
+function segmentFault({ ids, logprobs, trainable }: Partial<Segment>): string | undefined {
+  if (!(ids instanceof Int32Array)) return "the ids of a segment are no Int32Array";
+  if (logprobs === undefined) return trainable ? "a trainable segment has no log-probs" : undefined;
+  if (!(logprobs instanceof Float32Array)) return "the log-probs of a segment are no Float32Array";
+  if (logprobs.length !== ids.length) return `a segment has ${ids.length} tokens but ${logprobs.length} log-probs`;
+  const wrong = logprobs.find((value) => !(value <= ROUNDING && value > -Infinity));
+  return wrong === undefined ? undefined : `a segment has a log-prob of ${wrong}`;
+}
