@@ -1,5 +1,6 @@
 import type { ChatMessage, ChatTemplateOptions, Tokenizer } from "../data/tokenizer.ts";
-import { VerlError } from "../errors/verl-error.ts";
+import { isVerlError, VerlError } from "../errors/verl-error.ts";
+import { eachBehindItsCall, mislabels } from "./tool-results.ts";
 
 /** Stands where a template needs a text and it does not matter which. */
 const ANY: ChatMessage = { role: "user", content: "." };
@@ -69,11 +70,38 @@ export class TurnTokens {
   }
 
   private make(stand: ChatMessage, last: number, messages: readonly ChatMessage[]): Int32Array {
+    let text: string;
+    try {
+      text = this.textBehind(stand, last, messages);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return this.encode(this.oneByOne(stand, last, messages, error));
+    }
+    return this.encode(mislabels(text, stand, messages) ? this.oneByOne(stand, last, messages) : text);
+  }
+
+  /** What the template has behind the answer's last token. */
+  private textBehind(stand: ChatMessage, last: number, messages: readonly ChatMessage[], prompt = true): string {
     const { text, closing } = this.shapeOf(stand, last);
-    const whole = this.render([ANY, stand, ...messages]);
+    const whole = this.render([ANY, stand, ...messages], prompt);
     const drift = this.compare(text, whole);
     if (drift !== undefined) throw driftError(drift, "an answer", messages);
-    return this.encode(closing + whole.slice(text.length));
+    return closing + whole.slice(text.length);
+  }
+
+  /** The same for templates that take one call an answer, or no result without its call. @param refusal why they do not come together. */
+  private oneByOne(stand: ChatMessage, last: number, messages: readonly ChatMessage[], refusal?: VerlError): string {
+    try {
+      const pairs = eachBehindItsCall(stand, messages);
+      return pairs
+        .map((pair, index) => {
+          const text = this.textBehind(pair.answer, last, [pair.message], index === pairs.length - 1);
+          return index === 0 ? text : text.slice(this.shapeOf(pair.answer, last).closing.length);
+        })
+        .join("");
+    } catch (error) {
+      throw isRefusal(error) ? (refusal ?? error) : error;
+    }
   }
 
   /** The conversation as the template has it, up to the next generation prompt unless told otherwise. */
@@ -111,6 +139,10 @@ export class TurnTokens {
     return { at, shown: token(shown), now: token(now), text: now };
   }
 }
+
+/** The template raised an error of its own. */
+export const isRefusal = (error: unknown): error is VerlError =>
+  isVerlError(error) && error.code === "VERL_DATA_CHAT_TEMPLATE";
 
 /** An error that names the first differing token. */
 export function driftError(

@@ -1,5 +1,6 @@
 import {
   driftError,
+  isRefusal,
   TrajectoryRecorder,
   type AgentContext,
   type AgentSample,
@@ -7,6 +8,7 @@ import {
   type Generation,
   type Logger,
   type PpoConfig,
+  type TemplateDrift,
   type Trajectory,
   type TrajectoryEnd,
   type TurnTokens,
@@ -95,12 +97,10 @@ export class ConversationHistory {
    */
   private follow(messages: readonly ChatMessage[]): boolean {
     const { tokens, limits, log } = this.parts;
-    const answered = this.shown === undefined ? "" : tokens.render(this.said, false);
+    const answer = [...this.said];
     this.said.push(...messages);
     if (this.shown === undefined) return false;
-    const now = tokens.render(this.said);
-    const drift = tokens.compare(this.shown, answered) ?? tokens.compare(answered, now);
-    this.shown = now;
+    const drift = this.driftSince(answer);
     if (drift === undefined) return false;
     this.drifts += 1;
     const error = driftError(drift, "history", messages);
@@ -110,7 +110,25 @@ export class ConversationHistory {
       return false;
     }
     log.warnOnce("template_drift", `${error.message} The conversations go on with the rewritten history.`);
-    if (!this.trajectory.fork(tokens.encode(now))) throw error;
+    if (!this.trajectory.fork(tokens.encode(drift.text))) throw error;
     return true;
+  }
+
+  /** How the template has what was shown now, if otherwise. @param answer the messages up to the newest answer. */
+  private driftSince(answer: readonly ChatMessage[]): TemplateDrift | undefined {
+    const { tokens, limits, log } = this.parts;
+    try {
+      const answered = tokens.render(answer, false);
+      const now = tokens.render(this.said);
+      const drift = tokens.compare(this.shown!, answered) ?? tokens.compare(answered, now);
+      this.shown = now;
+      return drift && { ...drift, text: now };
+    } catch (error) {
+      if (!isRefusal(error) || limits.template_drift === "fail") throw error;
+      // Parallel calls, or a call that could not be read: the model is shown them all the same, one by one.
+      log.warnOnce("template_refusal", `${error.message} Such conversations are not looked at for template drift.`);
+      this.shown = undefined;
+      return undefined;
+    }
   }
 }

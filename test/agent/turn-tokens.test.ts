@@ -57,6 +57,95 @@ describe("TurnTokens", () => {
   });
 });
 
+/** What models' own templates are strict about, each with the rest of `APPENDING`. */
+const strict = (
+  check: string,
+  tool = "<|tool|>{{ message.content }}<|end|>",
+): string => `{% set ns = namespace(name=none) %}
+{%- for message in messages %}
+{%- set calls = message.tool_calls or [] %}
+{%- ${check} %}
+{%- if message.role == 'tool' %}${tool}
+{%- else %}<|{{ message.role }}|>{{ message.content }}{% if calls %}{% set ns.name = calls[0].function.name %}<tool_call>{{ ns.name }}</tool_call>{% endif %}<|end|>
+{%- endif %}
+{%- endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`;
+
+describe("TurnTokens with a strict template", () => {
+  const callOfTool = (id: string, name: string) => ({ id, type: "function", function: { name, arguments: {} } });
+  const answerOf = (...calls: object[]) => ({ role: "assistant", content: "x", tool_calls: calls });
+  const result = (content: string, id?: string) => ({
+    role: "tool",
+    content,
+    ...(id === undefined ? {} : { tool_call_id: id }),
+  });
+  const shown = (
+    template: string,
+    last: { role: string; content: string },
+    ...messages: ReturnType<typeof result>[]
+  ) => {
+    const tokenizer = new ChatTokenizer(template);
+    return tokenizer.decode(new TurnTokens(tokenizer, {}).after(last, tokenizer.eosTokenId, messages));
+  };
+  const BOTH = "<|tool|>5<|end|><|tool|>7<|end|><|assistant|>";
+  const calls = [callOfTool("call00000", "add"), callOfTool("call00001", "sub")];
+  const results = [result("5", "call00000"), result("7", "call00001")];
+
+  it("shows the results of parallel calls where it takes one call an answer", () => {
+    const template = strict("if calls|length > 1 %}{{ raise_exception('one call at once') }}{% endif");
+    expect(shown(template, answerOf(...calls), ...results)).toBe(BOTH);
+  });
+
+  it("shows the error of a call that could not be read, and a result under a short id, where it wants ids of nine letters", () => {
+    const template = strict(
+      "if message.role == 'tool' and (message.tool_call_id is not defined or message.tool_call_id|length != 9) %}{{ raise_exception('ids have nine letters') }}{% endif",
+    );
+    expect(shown(template, answer("x"), result("Error: no JSON"))).toBe("<|tool|>Error: no JSON<|end|><|assistant|>");
+    expect(shown(template, answerOf(callOfTool("0", "add")), result("5", "0"))).toBe("<|tool|>5<|end|><|assistant|>");
+  });
+
+  it("shows an error where no tool may speak without a call, and puts each result under its own tool's name", () => {
+    const template = strict(
+      "if message.role == 'tool' and ns.name is none %}{{ raise_exception('no call before') }}{% endif",
+      "<|tool|>{{ ns.name }}: {{ message.content }}<|end|>",
+    );
+    expect(shown(template, answer("x"), result("Error: no JSON"))).toContain("Error: no JSON<|end|><|assistant|>");
+    expect(shown(template, answerOf(...calls), ...results)).toBe(
+      "<|tool|>add: 5<|end|><|tool|>sub: 7<|end|><|assistant|>",
+    );
+  });
+
+  it("leaves results together where the template joins them, whatever they say", () => {
+    const joined =
+      "{% if loop.previtem is not defined or loop.previtem.role != 'tool' %}<|user|>{% endif %}[{{ message.content }}]";
+    const text = shown(
+      strict("if false %}{% endif", joined),
+      answerOf(...calls),
+      result("add", "call00000"),
+      results[1]!,
+    );
+    expect(text).toContain("[add][7]");
+  });
+
+  it("tells the template's own reason where nothing helps", () => {
+    const never = strict("if message.role == 'tool' %}{{ raise_exception('no tools here') }}{% endif");
+    expect(() => shown(never, answerOf(...calls), ...results)).toThrow(/no tools here/);
+  });
+});
+
+describe("a template that refuses what the history has", () => {
+  const TOOLS = toolsFile("add");
+
+  it("does not end the conversation", async () => {
+    const { metrics, log } = await converse({
+      tools: TOOLS,
+      template: strict("if calls|length > 1 %}{{ raise_exception('one call at once') }}{% endif"),
+      say: (turn) => (turn === 0 ? callOf("add", { a: 1, b: 2 }).repeat(2) : "done"),
+    });
+    expect(metrics["agent_loop/template_drift"] ?? 0).toBe(0);
+    expect(log.lines.join()).toContain("one call at once");
+  });
+});
+
 const THINKING = {
   template: FORGETTING,
   interactions: "interaction:\n  - name: again\n    class_name: test-again\n",
