@@ -11,6 +11,9 @@ export interface ResourcePlan {
   readonly lines: readonly string[];
 }
 
+/** Bundles are few; those of a cluster that is nearly full may be put in very many ways. */
+const MAX_TRIES = 20_000;
+
 interface Want {
   readonly pool: string;
   readonly ranks: number;
@@ -53,15 +56,28 @@ function place(
     amounts: new Map(Object.entries(has(node))),
   }));
   const largestFirst = [...wants].sort((a, b) => b.ranks - a.ranks);
-  return largestFirst.every(({ amount }) => {
-    const entries = Object.entries(amount);
-    const home = left.find(
-      ({ elastic, amounts }) => elastic || entries.every(([name, wanted]) => (amounts.get(name) ?? 0) >= wanted),
-    );
-    if (!home) return false;
-    for (const [name, wanted] of entries) home.amounts.set(name, (home.amounts.get(name) ?? 0) - wanted);
-    return true;
-  });
+  let tries = 0;
+  /** Finds homes from the `at`-th want on; where one leaves no room for a later one, another is tried. */
+  const settle = (at: number): boolean => {
+    const want = largestFirst[at];
+    if (want === undefined) return true;
+    const entries = Object.entries(want.amount);
+    const refused = new Set<string>();
+    for (const { elastic, amounts } of left) {
+      if (elastic) return settle(at + 1);
+      // Machines that have the same left are the same choice.
+      const state = JSON.stringify([...amounts]);
+      if (refused.has(state) || !entries.every(([name, wanted]) => (amounts.get(name) ?? 0) >= wanted)) continue;
+      if ((tries += 1) > MAX_TRIES) return false;
+      const before = [...amounts];
+      for (const [name, wanted] of entries) amounts.set(name, (amounts.get(name) ?? 0) - wanted);
+      if (settle(at + 1)) return true;
+      for (const [name, amount] of before) amounts.set(name, amount);
+      refused.add(state);
+    }
+    return false;
+  };
+  return settle(0);
 }
 
 /** In words: `2 CPU and 1 GPU`. */

@@ -69,7 +69,7 @@ export class ResourcePoolManager<Role extends string = string> {
         plan.lines.forEach(tell);
         return plan;
       }
-      if (!plan.possible || Date.now() >= end) {
+      if (!plan.possible || !(Date.now() < end)) {
         const waited = plan.possible ? ` after ${deadlineS} s` : "";
         throw poolError(
           `There is no room for the worker groups${waited}.\n${plan.lines.join("\n")}`,

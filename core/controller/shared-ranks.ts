@@ -2,6 +2,9 @@ import type { Logger } from "../registry/index.ts";
 import type { HealthEvent } from "./health.ts";
 import type { RankHandle } from "./transport.ts";
 
+/** Seconds that calls under way have when the ranks are to end. */
+const LEAVE_S = 10;
+
 /** What groups on the same ranks share: the ranks, whose turn it is, and whether one of them has died. */
 export class SharedRanks {
   /** End of the last blocking call: the ranks do one after the other, whatever group asks. */
@@ -24,11 +27,14 @@ export class SharedRanks {
     this.users += 1;
   }
 
-  /** Ends the ranks, unless other groups still use them. */
+  /** Ends the ranks, unless other groups still use them. Calls under way have some seconds to end; those that wait for other ranks give up then. */
   async leave(): Promise<void> {
     this.users -= 1;
     if (this.users > 0) return;
-    await this.tail;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<"late">((resolve) => (timer = setTimeout(() => resolve("late"), LEAVE_S * 1000)));
+    if ((await Promise.race([this.tail, late])) === "late") this.interrupt("the group is disposed");
+    clearTimeout(timer);
     await Promise.all(this.handles.map((handle) => handle.dispose()));
   }
 

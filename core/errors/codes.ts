@@ -297,7 +297,11 @@ export const ERROR_CODES = {
   VERL_RAY_CLUSTER: {
     blame: "user",
     found: "run",
-    when: "A Ray cluster is not named rightly, cannot be reached, or does not run what it is given; or it was lost.",
+    when: "A Ray cluster cannot be reached, or does not run what it is given; or it was lost.",
+  },
+  VERL_RAY_CONFIG: {
+    blame: "user",
+    when: "`controller.ray` names no cluster, or half a certificate, or a certificate that cannot be read.",
   },
   VERL_REGISTRY_FROZEN: { blame: "plugin", when: "An entry was registered while a run was under way." },
   VERL_REGISTRY_KEY_INVALID: {

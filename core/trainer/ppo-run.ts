@@ -15,6 +15,7 @@ import { StepMetrics } from "./metrics/step-metrics.ts";
 import { openData } from "./open-data.ts";
 import { checkColumns, checkRun } from "./ppo-checks.ts";
 import { checkFields } from "./ppo-fields.ts";
+import { preparing } from "./preparing.ts";
 import { BYPASS_LOSS, withBypassLoss } from "./rollout-correction.ts";
 import type { RestartPoint } from "./restarts.ts";
 import { RolloutLog } from "./rollout-log/index.ts";
@@ -67,13 +68,7 @@ export async function createPpoRun(
   restart?: RestartPoint,
 ): Promise<PpoRun> {
   const ended = new AbortController();
-  try {
-    return await prepare(given, options, ended, restart);
-  } catch (error) {
-    // What was opened on the way is closed by this.
-    ended.abort();
-    throw error;
-  }
+  return preparing(ended, options.signal, () => prepare(given, options, ended, restart));
 }
 
 async function prepare(

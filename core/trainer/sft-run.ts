@@ -7,6 +7,7 @@ import type { RunContainer } from "../registry/index.ts";
 import { activateBackend, backendWish } from "../tensor/backend.ts";
 import { openConversations } from "./open-conversations.ts";
 import type { RestartPoint } from "./restarts.ts";
+import { preparing } from "./preparing.ts";
 import { RunConsole } from "./run-console.ts";
 import type { TrainerOptions } from "./run-options.ts";
 import { RunRecord } from "./run-record.ts";
@@ -41,10 +42,19 @@ export async function createSftRun(
   options: TrainerOptions = {},
   restart?: RestartPoint,
 ): Promise<SftRun> {
+  const ended = new AbortController();
+  return preparing(ended, options.signal, () => prepare(config, options, ended, restart));
+}
+
+async function prepare(
+  config: SftConfig,
+  options: TrainerOptions,
+  ended: AbortController,
+  restart: RestartPoint | undefined,
+): Promise<SftRun> {
   const console = new RunConsole(options);
   const { data, trainer } = config;
   const directory = options.directory ?? process.cwd();
-  const ended = new AbortController();
   tellNoValidation(config, console.logger);
   console.logger.info((await activateBackend(config.tensor_backend, backendWish(config))).note);
   const site = await openSftSite(config, {
@@ -62,6 +72,7 @@ export async function createSftRun(
       directory,
     });
   const train = await open("train");
+  const validation = data.val_files.length > 0 ? await open("validation") : undefined;
   const loader = new DataLoader({
     length: train.length,
     batchSize: data.train_batch_size,
@@ -83,7 +94,7 @@ export async function createSftRun(
     }),
     tokenizer,
     train,
-    validation: data.val_files.length > 0 ? await open("validation") : undefined,
+    validation,
     loader,
     total,
     workers,

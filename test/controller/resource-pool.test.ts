@@ -82,6 +82,17 @@ describe("a resource pool manager", () => {
     expect(manager.plan([node("a", 4, 4)]).possible).toBe(false);
   });
 
+  it("finds room for bundles that the largest first would leave none for", () => {
+    const pool = (...bundles: number[]) => new ResourcePoolManager({ p: bundles }, {}, { perPlace: { GPU: 1 } });
+    expect(pool(4, 4, 3, 3, 3, 3).plan([node("a", 10), node("b", 10)]).fits).toBe(true);
+    expect(pool(4, 4, 4, 3, 3, 3).plan([node("a", 10), node("b", 10)]).possible).toBe(false);
+    const started = performance.now();
+    const many = Array.from({ length: 40 }, (_, index) => 3 + (index % 5));
+    const machines = Array.from({ length: 20 }, (_, index) => node(`m${index}`, 9 + (index % 2)));
+    expect(pool(...many).plan(machines).possible).toBe(false);
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+
   it("waits for what others hold until the deadline, and does not wait for what is not there", async () => {
     let asked = 0;
     const cluster = (frees: number): Transport =>

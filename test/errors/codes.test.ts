@@ -47,7 +47,7 @@ describe("the exit code", () => {
     ENGINE: [1, "VERL_ENGINE_STATE"],
     INTERNAL: [1],
     METRIC: [1],
-    RAY: [1],
+    RAY: [1, "VERL_RAY_CONFIG"],
     RNG: [1],
     ROLLOUT: [1],
     TENSOR: [1, "VERL_TENSOR_BACKEND_UNAVAILABLE"],

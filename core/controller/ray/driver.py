@@ -180,8 +180,8 @@ def main():
     readers = [link.read] if given else [link.read, lambda: json.loads(sys.stdin.buffer.read())]
     for work, *args in [(beat, link)] + [(told_by, read, commands) for read in readers]:
         threading.Thread(target=work, args=args, daemon=True).start()
-    signal.signal(signal.SIGTERM, lambda *_: commands.put({"type": "end", "code": 143}))
     ray.init(address=os.environ.get("RAY_ADDRESS"), log_to_driver=False)
+    signal.signal(signal.SIGTERM, lambda *_: commands.put({"type": "end", "code": 143}))
     driver = Driver(link)
     link.send(type="ready")
     while True:

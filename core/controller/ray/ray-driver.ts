@@ -51,6 +51,8 @@ interface DriverNode {
 const SILENT_S = 8;
 /** The same while it joins the cluster: Ray then holds Python's lock, which on a busy machine takes long. */
 const JOINING_SILENT_S = 60;
+/** Seconds that joining may take. */
+const JOINING_S = 180;
 const END_MS = 15_000;
 
 /** The controller's side of driver.py, once it has connected. */
@@ -74,8 +76,12 @@ export class RayDriver {
   ready(): Promise<void> {
     return new Promise((resolve, reject) => {
       let joined = false;
+      const late = `has not joined the cluster within ${JOINING_S} s`;
+      const timer = setTimeout(() => this.channel.close(late, true), JOINING_S * 1000);
+      void this.gone.then(() => clearTimeout(timer));
       const ready = (): void => {
         joined = true;
+        clearTimeout(timer);
         resolve();
       };
       void this.gone.then((reason) => reject(lostDriver(reason)));
@@ -149,7 +155,7 @@ export class RayDriver {
 
 export function lostDriver(reason: string): VerlError {
   return new VerlError("VERL_RAY_CLUSTER", `The driver in the Ray cluster ${reason}.`, {
-    hint: "See that the cluster runs (`ray status`) and that its machines reach this one.",
+    hint: "See that the cluster runs (`ray status`), that its machines reach this one, and that controller.ray.python is a Python with the cluster's own version of Ray.",
   });
 }
 

@@ -15,7 +15,7 @@ import { launchJob } from "./launch-job.ts";
 import { rankCommand } from "./rank-command.ts";
 import { lostDriver, RayDriver, type RankEvent, type RankOrder } from "./ray-driver.ts";
 import type { RankLine } from "./ray-rank.ts";
-import { addressTowards, clusterAddress, readTls, type RayConfig } from "./ray-settings.ts";
+import { addressTowards, clusterAddress, readTls, requireAnswer, type RayConfig } from "./ray-settings.ts";
 
 /** Seconds without a sign of life of a rank's process, or of the way to it. */
 const RANK_UNREACHABLE_S = 6;
@@ -96,6 +96,7 @@ export class RayTransport implements Transport {
     const { ray } = this.config.controller;
     const at = clusterAddress(ray.address);
     const tls = readTls(ray);
+    if (at.launch === "direct") await requireAnswer(at.address, at.hostname);
     const host = ray.host ?? (await addressTowards(at.hostname));
     const server = await ChannelServer.listen({ host, port: ray.port, tls, log: this.log });
     const link: Link = { ...server.address, host, id: "driver", secret: randomHex(32), certificate: tls?.cert };

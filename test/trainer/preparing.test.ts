@@ -1,0 +1,25 @@
+import { describe, expect, it } from "@jest/globals";
+import { preparing } from "../../core/trainer/preparing.ts";
+
+/** Waits until the run is ended, as the transports do at their start. */
+const untilEnded = (ended: AbortController) => (): Promise<never> =>
+  new Promise((_, reject) => ended.signal.addEventListener("abort", () => reject(ended.signal.reason as Error)));
+
+describe("preparing", () => {
+  it("ends with the first request to stop, whatever it waits for", async () => {
+    const [ended, stop] = [new AbortController(), new AbortController()];
+    const run = preparing(ended, stop.signal, untilEnded(ended));
+    stop.abort(new Error("Ctrl-C"));
+    await expect(run).rejects.toThrow("Ctrl-C");
+    await expect(preparing(new AbortController(), stop.signal, () => Promise.resolve(1))).rejects.toThrow("Ctrl-C");
+  });
+
+  it("closes what an error leaves open, and leaves a run that is ready to itself", async () => {
+    const [failed, ready, stop] = [new AbortController(), new AbortController(), new AbortController()];
+    await expect(preparing(failed, stop.signal, () => Promise.reject(new Error("no file")))).rejects.toThrow("no file");
+    expect(failed.signal.aborted).toBe(true);
+    expect(await preparing(ready, stop.signal, () => Promise.resolve(7))).toBe(7);
+    stop.abort();
+    expect(ready.signal.aborted).toBe(false);
+  });
+});
