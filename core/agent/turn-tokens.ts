@@ -51,13 +51,13 @@ export class TurnTokens {
    * Tokens of `messages` after an answer, from behind its last sampled token to the next generation prompt. Where the template closes an
    * answer by more than that token (an end tag that the model was cut before, a newline), this comes first.
    * @param answer the answer's message; its calls count, its text does not
-   * @param last the last token that was sampled
+   * @param last the last token that was sampled; undefined where the model did not end the answer: all that closes it is then new
    * @returns tokens that others share: they must not be changed
    * @throws VerlError VERL_AGENT_TEMPLATE_DRIFT when the template changes what stands before the new messages
    */
-  after(answer: ChatMessage, last: number, messages: readonly ChatMessage[]): Int32Array {
+  after(answer: ChatMessage, last: number | undefined, messages: readonly ChatMessage[]): Int32Array {
     const stand = standIn(answer);
-    const key = JSON.stringify([last, stand.tool_calls ?? null, messages]);
+    const key = JSON.stringify([last ?? null, stand.tool_calls ?? null, messages]);
     const known = this.turns.get(key);
     if (known !== undefined) return known;
     const ids = this.make(stand, last, messages);
@@ -69,7 +69,7 @@ export class TurnTokens {
     return ids;
   }
 
-  private make(stand: ChatMessage, last: number, messages: readonly ChatMessage[]): Int32Array {
+  private make(stand: ChatMessage, last: number | undefined, messages: readonly ChatMessage[]): Int32Array {
     let text: string;
     try {
       text = this.textBehind(stand, last, messages);
@@ -81,7 +81,12 @@ export class TurnTokens {
   }
 
   /** What the template has behind the answer's last token. */
-  private textBehind(stand: ChatMessage, last: number, messages: readonly ChatMessage[], prompt = true): string {
+  private textBehind(
+    stand: ChatMessage,
+    last: number | undefined,
+    messages: readonly ChatMessage[],
+    prompt = true,
+  ): string {
     const { text, closing } = this.shapeOf(stand, last);
     const whole = this.render([ANY, stand, ...messages], prompt);
     const drift = this.compare(text, whole);
@@ -90,7 +95,12 @@ export class TurnTokens {
   }
 
   /** The same for templates that take one call an answer, or no result without its call. @param refusal why they do not come together. */
-  private oneByOne(stand: ChatMessage, last: number, messages: readonly ChatMessage[], refusal?: VerlError): string {
+  private oneByOne(
+    stand: ChatMessage,
+    last: number | undefined,
+    messages: readonly ChatMessage[],
+    refusal?: VerlError,
+  ): string {
     try {
       const pairs = eachBehindItsCall(stand, messages);
       return pairs
@@ -109,11 +119,11 @@ export class TurnTokens {
     return this.tokenizer.renderChat(messages, { ...this.options, addGenerationPrompt });
   }
 
-  private shapeOf(stand: ChatMessage, last: number): Answered {
+  private shapeOf(stand: ChatMessage, last: number | undefined): Answered {
     const shape = `${last} ${JSON.stringify(stand.tool_calls ?? null)}`;
     const known = this.answered.get(shape);
     if (known !== undefined) return known;
-    const end = this.tokenizer.decode([last]);
+    const end = last === undefined ? undefined : this.tokenizer.decode([last]);
     const text = this.render([ANY, stand], false);
     const closing = behind(text, end) ?? behindContent(this.render([ANY, BARE], false), end);
     const answered = { text, closing };
@@ -162,13 +172,15 @@ export function driftError(
 }
 
 /** What follows the last `end` of a rendered answer; undefined when the answer has none. */
-function behind(text: string, end: string): string | undefined {
+function behind(text: string, end: string | undefined): string | undefined {
+  if (end === undefined) return undefined;
   const at = text.lastIndexOf(end);
   // The answer's own text is one character: an end found before it is another message's.
   return at > text.lastIndexOf(".") ? text.slice(at + end.length) : undefined;
 }
 
-const behindContent = (text: string, end: string): string => behind(text, end) ?? text.slice(text.lastIndexOf(".") + 1);
+const behindContent = (text: string, end: string | undefined): string =>
+  behind(text, end) ?? text.slice(text.lastIndexOf(".") + 1);
 
 /** The answer with nothing of its own but the calls that others refer to. */
 function standIn({ tool_calls }: ChatMessage): ChatMessage {

@@ -72,7 +72,7 @@ export class ConversationHistory {
   /** Appends messages as context. @returns false when they do not fit any more; then no token is appended. */
   observe(messages: readonly ChatMessage[]): boolean {
     const { tokens, ctx } = this.parts;
-    const ids = tokens.after(this.said.at(-1)!, this.lastId!, messages);
+    const ids = tokens.after(this.said.at(-1)!, this.lastId, messages);
     if (this.follow(messages)) return this.room >= 0;
     if (ids.length > this.room) {
       ctx.metric("agent_loop/results_not_shown_count", 1);

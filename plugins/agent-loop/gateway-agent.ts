@@ -9,6 +9,7 @@ import {
   OPTIONS,
   pickBranch,
   sampledTokens,
+  tellsRefusal,
   TOKENIZER,
   trajectoryOf,
   VerlError,
@@ -80,7 +81,7 @@ export class GatewayAgentLoop extends AgentLoop {
     }
   }
 
-  /** What the agent returns; undefined where it gave up because its conversation had no room left. */
+  /** What the agent returns; undefined where it threw what it was told because its conversation had no room left. */
   private async work(
     agent: AgentFunction,
     task: Parameters<AgentFunction>[0],
@@ -92,13 +93,17 @@ export class GatewayAgentLoop extends AgentLoop {
     });
     signal.throwIfAborted();
     const running = Promise.resolve().then(() => agent(task, { baseURL, apiKey, model: MODEL, signal }));
+    let result: unknown;
     try {
-      return await Promise.race([ended, running]);
+      result = await Promise.race([ended, running]);
     } catch (error) {
       signal.throwIfAborted();
-      if (session.exhausted && session.exchanges.length > 0) return undefined;
-      throw error;
+      const outOfRoom = session.exchanges.length > 0 && tellsRefusal(error, session.refusals);
+      if (session.fault === undefined && !outOfRoom) throw error;
     }
+    // Whatever the agent made of an answer that it did not get.
+    if (session.fault !== undefined) throw session.fault;
+    return result;
   }
 
   private trajectory(session: GatewaySession, result: unknown, ctx: AgentContext): Trajectory {
@@ -127,7 +132,7 @@ export class GatewayAgentLoop extends AgentLoop {
     return {
       ...trajectoryOf(end),
       ...(typeof reward === "number" ? { rewardScore: reward } : {}),
-      ...(session.exhausted ? { stopReason: "limit" as const } : {}),
+      ...(session.refusals.size > 0 ? { stopReason: "limit" as const } : {}),
       extraFields: result === undefined ? {} : { agent_result: result },
     };
   }
@@ -136,6 +141,7 @@ export class GatewayAgentLoop extends AgentLoop {
 function report({ counts }: GatewaySession, ctx: AgentContext): void {
   ctx.metric("agent_loop/gateway_requests", counts.requests);
   ctx.metric("agent_loop/gateway_failed_requests_count", counts.failed);
+  ctx.metric("agent_loop/gateway_history_breaks_count", counts.historyBreaks);
   ctx.metric("agent_loop/gateway_aborted_requests_count", counts.aborted);
   ctx.metric("agent_loop/gateway_sampling_overridden_count", counts.samplingOverridden);
   ctx.metric("agent_loop/invalid_calls_count", counts.invalidCalls);

@@ -8,7 +8,7 @@ import type { RolloutEngine } from "../../core/engine/rollout-engine.ts";
 import { CONFIG, createRunContainer, loadPlugins, TOKENIZER } from "../../core/registry/index.ts";
 import { HermesToolParser } from "../../plugins/tool-parser/hermes.ts";
 import { errorOf } from "../data/helpers.ts";
-import { calculating, callOf, ScriptedRollout, tokenizer } from "./support.ts";
+import { calculating, callOf, generation, ScriptedRollout, tokenizer } from "./support.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "verl-agent-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -35,6 +35,22 @@ export const silent = async () => "nothing";
 export const forks = async ({ messages }, endpoint) => void (await Promise.all([ask(endpoint, messages), ask(endpoint, messages)]));
 export const hangs = ({ messages }, endpoint) => ask(endpoint, messages);
 export const throws = async ({ messages }, endpoint) => { await ask(endpoint, messages); throw new Error("a bug of mine"); };
+const full = async ({ messages }, endpoint) => {
+  await ask(endpoint, messages);
+  try { await ask(endpoint, [{ role: "user", content: "1".repeat(100) }]); } catch (error) { return error; }
+};
+export const wraps = async (task, endpoint) => { throw new Error("My agent failed.", { cause: await full(task, endpoint) }); };
+export const quotes = async (task, endpoint) => { throw "told: " + (await full(task, endpoint)).message; };
+export const rests = async (task, endpoint) => void (await full(task, endpoint));
+export const swallows = async (task, endpoint) => { await full(task, endpoint); undefined.oops; };
+export const shrugs = async ({ messages }, endpoint) => {
+  const said = await ask(endpoint, messages);
+  return ask(endpoint, [...messages, said, { role: "user", content: "1" }]).catch(() => "never mind");
+};
+export const summarises = async ({ messages }, endpoint) => {
+  await ask(endpoint, messages);
+  return ask(endpoint, [{ role: "user", content: "1+1+1+1+1+1" }]);
+};
 `;
 writeFileSync(join(folder, "agent.mjs"), AGENT);
 writeFileSync(join(folder, "broken.mjs"), "export const = 1;");
@@ -111,6 +127,46 @@ describe("gateway_agent", () => {
     const trajectory = await loopOf().run(SAMPLE, contextOf(new ScriptedRollout(calculating), 16).ctx);
     expect(trajectory).toMatchObject({ stopReason: "limit", extraFields: {} });
     expect(trajectory.segments).toHaveLength(1);
+  });
+
+  it.each(["wraps", "quotes", "rests"])("ends by the limit where the agent %s what it was told of it", async (name) => {
+    const trajectory = await loopOf(name).run(SAMPLE, contextOf(new ScriptedRollout(() => "=2")).ctx);
+    expect(trajectory).toMatchObject({ stopReason: "limit" });
+  });
+
+  it("fails by an agent's own error after a refusal", async () => {
+    const error = await errorOf(() => loopOf("swallows").run(SAMPLE, contextOf(new ScriptedRollout(() => "=2")).ctx));
+    expect(error).toBeInstanceOf(TypeError);
+  });
+
+  it.each(["run", "shrugs"])(
+    "fails where the engine's answer contradicts itself, whatever the agent does: %s",
+    async (name) => {
+      const rollout = new ScriptedRollout((_, number) => (number === 1 ? generation([29, 3], [-1]) : callOf("1+1")));
+      const { ctx, metrics } = contextOf(rollout);
+      const error = await errorOf(() => loopOf(name).run(SAMPLE, ctx));
+      expect(error).toMatchObject({
+        code: "VERL_AGENT_TRAJECTORY",
+        message: "A generation has 2 tokens but 1 log-probs.",
+      });
+      expect(metrics["agent_loop/gateway_failed_requests_count"]).toBe(1);
+    },
+  );
+
+  it("trains on a rewritten history, and counts it", async () => {
+    const rollout = new ScriptedRollout((_, number) => (number === 0 ? "=1" : "=234"));
+    const { ctx, metrics } = contextOf(rollout);
+    const { promptIds, segments, stopReason } = await loopOf("summarises", {}, 8).run(SAMPLE, ctx);
+    expect(tokenizer.decode(promptIds)).toBe("<|user|>1+1+1+1");
+    expect(segments.map(({ ids, trainable }) => [trainable, tokenizer.decode(ids)])).toEqual([
+      [false, "+1+1<|end|><|assistant|>"],
+      [true, "=234<|end|>"],
+    ]);
+    expect(stopReason).toBe("stop");
+    expect(metrics).toMatchObject({
+      "agent_loop/gateway_history_breaks_count": 1,
+      "agent_loop/gateway_dropped_tokens_count": 3,
+    });
   });
 
   it("drops conversations by rule, and counts them", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
-import { branchEnds, trajectoryOf } from "../../core/agent/gateway/index.ts";
+import { branchEnds, tellsRefusal, trajectoryOf, type GatewayAccess } from "../../core/agent/gateway/index.ts";
 import { calculating, ScriptedRollout, tokenizer, withSession } from "./support.ts";
 
 const calc = tool({
@@ -37,4 +37,18 @@ describe("an agent written with the Vercel AI SDK", () => {
       });
     },
   );
+
+  it.each([false, true])("throws what comes of a refusal (streaming: %s)", async (streams) => {
+    const use = async ({ baseURL, apiKey, session }: GatewayAccess): Promise<void> => {
+      const model = createOpenAICompatible({ name: "policy", baseURL, apiKey })("policy");
+      const call = { model, prompt: "1+1+1+1+1", maxRetries: 0, onError: () => undefined };
+      const thrown: unknown = await Promise.resolve(streams ? streamText(call).text : generateText(call)).catch(
+        (error: unknown) => error,
+      );
+      expect(tellsRefusal(thrown, session.refusals)).toBe(true);
+      expect(tellsRefusal(thrown, new Set())).toBe(false);
+      expect(tellsRefusal(new TypeError("a bug"), session.refusals)).toBe(false);
+    };
+    await withSession(new ScriptedRollout(calculating), use, { promptLength: 5 });
+  });
 });

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
 import type OpenAI from "openai";
-import { branchEnds, pickBranch, sampledTokens, trajectoriesOf, trajectoryOf } from "../../core/agent/gateway/index.ts";
+import { assembleTrajectories } from "../../core/agent/assemble.ts";
+import {
+  branchEnds,
+  pickBranch,
+  sampledTokens,
+  trajectoriesOf,
+  trajectoryOf,
+  type GatewaySession,
+} from "../../core/agent/gateway/index.ts";
 import { CALC, callOf, ScriptedRollout, tokenizer, withSession } from "./support.ts";
 
 type Messages = OpenAI.ChatCompletionMessageParam[];
@@ -56,6 +64,35 @@ describe("requests of one session", () => {
       expect(session.exchanges.map(({ parent }) => parent?.index)).toEqual([undefined, 0, undefined, undefined]);
       expect(branchEnds(session.exchanges).map(({ index }) => index)).toEqual([1, 2, 3]);
     });
+  });
+
+  it("begin in a batch's response where their prompt is too long for its prompt", async () => {
+    const rollout = new ScriptedRollout((_, number) => `=${number}`);
+    const sampling = { temperature: 1, top_k: -1, top_p: 1, max_tokens: 20, stop_token_ids: [], seed: 5 };
+    const use = async (client: OpenAI, session: GatewaySession): Promise<void> => {
+      const messages: Messages = [{ role: "user", content: "1+1" }];
+      const ask = (tools?: OpenAI.ChatCompletionTool[]) =>
+        client.chat.completions.create({ model: "m", messages, tools });
+      await ask([CALC]);
+      messages.push({ role: "assistant", content: "=0" }, { role: "user", content: "2+2" });
+      await ask();
+      messages.push({ role: "assistant", content: "=1" }, { role: "user", content: "3" });
+      await ask();
+      expect(session.counts.historyBreaks).toBe(1);
+      const [first, second] = trajectoriesOf(session.exchanges);
+      expect(text(first!.promptIds)).toBe("<|user|>1+1<|end|><|assistant|>");
+      expect(text(second!.promptIds)).toBe("<|user|>1+1<|end|><|assistant|>=0");
+      expect(masked(second!)).toBe(
+        "(<|end|><|user|>2+2<|end|><|assistant|>)=1<|end|>(<|user|>3<|end|><|assistant|>)=2<|end|>",
+      );
+      // A batch has room for eight tokens of prompt and twenty of response.
+      expect(rollout.requests.map(({ sampling: { max_tokens: most } }) => most)).toEqual([20, 13, 6]);
+      const { batch, cut } = assembleTrajectories([second!], { promptLength: 8, responseLength: 20, padTokenId: 0 });
+      expect(cut).toBe(0);
+      const ids = [...batch["input_ids"]!.data].slice(0, session.exchanges[2]!.length);
+      expect(text(Int32Array.from(ids))).toBe(`${rollout.requests[2]!.prompt}=2<|end|>`);
+    };
+    await withSession(rollout, ({ client, session }) => use(client, session), { sampling, promptLength: 8 });
   });
 
   it("branch where several go on from one answer; what they share is trained on once", async () => {

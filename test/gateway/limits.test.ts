@@ -2,7 +2,8 @@ import { connect } from "node:net";
 import { describe, expect, it } from "@jest/globals";
 import OpenAI, { APIError, APIUserAbortError } from "openai";
 import { VerlError } from "../../core/errors/index.ts";
-import { CALC, ScriptedRollout, withSession } from "./support.ts";
+import { ServiceError } from "../../core/reward/service/service-error.ts";
+import { CALC, generation, ScriptedRollout, withSession } from "./support.ts";
 
 const ASK = { model: "m", messages: [{ role: "user" as const, content: "1+1" }] };
 const never = (): Promise<string> => new Promise(() => {});
@@ -60,6 +61,8 @@ describe("a request that cannot be served", () => {
           413,
           expect.stringContaining("4096 bytes"),
         ]);
+        const bearer = { authorization: `Bearer ${apiKey}` };
+        expect((await fetch(`${baseURL}/models/%E0%A4%A`, { headers: bearer })).status).toBe(404);
         expect(await post("{}", "/embeddings")).toEqual([404, expect.stringContaining("/v1/embeddings")]);
         for (const key of ["", "x", `${apiKey}x`, apiKey.slice(0, -1), `${apiKey.split(".")[0]}.`]) {
           expect(await post("{}", "/chat/completions", key)).toEqual([401, expect.stringContaining("API key")]);
@@ -85,7 +88,7 @@ describe("a request that cannot be served", () => {
         const messages = [...ASK.messages, ...more];
         await client.chat.completions.create({ model: "m", messages });
         expect(rollout.requests[1]!.sampling.max_tokens).toBe(1);
-        expect(session.exhausted).toBe(false);
+        expect(session.refusals.size).toBe(0);
         const longer = [
           ...messages,
           { role: "assistant" as const, content: "=" },
@@ -93,31 +96,94 @@ describe("a request that cannot be served", () => {
         ];
         const error = await failure(client.chat.completions.create({ model: "m", messages: longer }));
         expect(error).toMatchObject({ status: 400, code: "context_length_exceeded" });
-        expect(session.exhausted).toBe(true);
-        const long = { model: "m", messages: [{ role: "user" as const, content: "1+1+1+1+1" }] };
-        expect((await failure(client.chat.completions.create(long))).message).toContain("a prompt may have 7");
+        expect(session.refusals.size).toBe(1);
+      },
+      { sampling, promptLength: 7 },
+    );
+  });
+
+  it("is refused where it begins a run with too long a prompt, and in its midst where a batch has no place for it", async () => {
+    const sampling = { temperature: 1, top_k: -1, top_p: 1, max_tokens: 8, stop_token_ids: [], seed: 0 };
+    const rollout = new ScriptedRollout(() => "=2");
+    const ask = (content: string) => ({ model: "m", messages: [{ role: "user" as const, content }] });
+    await withSession(
+      rollout,
+      async ({ client, session }) => {
+        const long = ask("1+1+1+1");
+        const code = "context_length_exceeded";
+        const first = await failure(client.chat.completions.create(long));
+        expect(first).toMatchObject({ status: 400, code, message: expect.stringContaining("a prompt may have 7") });
+        expect(session.counts.historyBreaks).toBe(0);
+        await client.chat.completions.create(ASK);
+        await client.chat.completions.create(long);
+        expect(rollout.requests[1]!.sampling.max_tokens).toBe(5);
+        const longer = await failure(client.chat.completions.create(ask("1+1+1+1+1+1+1")));
+        expect(longer).toMatchObject({ status: 400, code, message: expect.stringContaining("it may have 15") });
+        expect(longer.message).toContain("Only append to the messages");
+        expect(session.counts.historyBreaks).toBe(2);
       },
       { sampling, promptLength: 7 },
     );
   });
 
   it("is refused beyond the session's number of requests, in all and at once", async () => {
+    const rollout = new ScriptedRollout((_, number) => (number === 0 ? never() : "=2"));
     await withSession(
-      new ScriptedRollout((_, number) => (number === 0 ? never() : "=2")),
-      async ({ client }) => {
+      rollout,
+      async ({ client, session }) => {
         const abort = new AbortController();
         const first = failure(client.chat.completions.create(ASK, { signal: abort.signal }));
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        while (rollout.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
         expect(await failure(client.chat.completions.create(ASK))).toMatchObject({ status: 429 });
         abort.abort();
         await first;
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        while (session.counts.aborted === 0) await new Promise((resolve) => setTimeout(resolve, 5));
         await client.chat.completions.create(ASK);
         const third = await failure(client.chat.completions.create(ASK));
         expect(third).toMatchObject({ status: 400, code: "request_limit_exceeded" });
       },
       { maxConcurrent: 1, maxRequests: 2 },
     );
+  });
+
+  it.each([
+    [429, Object.assign(new Error("busy"), { status: 429, headers: { "retry-after": "1.5" } }), "2"],
+    [503, new Error("the engine failed", { cause: new ServiceError("HTTP 503", 503, 7) }), "7"],
+    [503, Object.assign(new Error("starting"), { statusCode: 503 }), undefined],
+  ])("is told when to come again by an engine that is busy: %s", async (status, error, after) => {
+    await withSession(new ScriptedRollout(() => Promise.reject(error)), async ({ client }) => {
+      for (const stream of [false, true]) {
+        const told = await failure(client.chat.completions.create({ ...ASK, stream }));
+        expect(told).toMatchObject({ status, message: `${status} ${error.message}` });
+        expect(told.headers!.get("retry-after") ?? undefined).toBe(after);
+      }
+    });
+  });
+
+  it.each([
+    ["fewer tokens than log-probs", [29, 3], [-1, -2, -3], "2 tokens but 3 log-probs"],
+    ["fewer log-probs than tokens", [29, 15, 3], [-1], "3 tokens but 1 log-probs"],
+    ["a log-prob that is no number", [29, 3], [-1, NaN], "token 1 of a generation is NaN"],
+    ["a positive log-prob", [29, 3], [0.5, -1], "token 0 of a generation is 0.5"],
+    ["a token of probability 0", [29, 3], [-Infinity, -1], "token 0 of a generation is -Infinity"],
+  ])("is told of an engine's answer with %s, of which nothing is kept", async (_, ids, logprobs, message) => {
+    const rollout = new ScriptedRollout((_prompt, number) => (number < 2 ? generation(ids, logprobs) : "=2"));
+    await withSession(rollout, async ({ client, session }) => {
+      for (const stream of [false, true]) {
+        const told = await failure(client.chat.completions.create({ ...ASK, stream }));
+        expect(told).toMatchObject({ status: 502, type: "server_error", message: expect.stringContaining(message) });
+      }
+      expect(session.exchanges).toEqual([]);
+      expect(session.fault).toMatchObject({ code: "VERL_AGENT_TRAJECTORY", message: expect.stringContaining(message) });
+      await client.chat.completions.create(ASK);
+      expect(session.counts).toMatchObject({ failed: 2, requests: 1 });
+    });
+  });
+
+  it("takes what rounding makes of a sure token's log-prob", async () => {
+    await withSession(new ScriptedRollout(() => generation([29, 3], [1e-7, 0])), async ({ client }) => {
+      expect((await client.chat.completions.create(ASK)).choices[0]!.message.content).toBe("=");
+    });
   });
 
   it("tells an engine's failure as a server error, and its refusal as the request's", async () => {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import type OpenAI from "openai";
 import { branchEnds, trajectoryOf } from "../../core/agent/gateway/index.ts";
+import type { ToolParser } from "../../core/agent/tool-parser.ts";
+import { KimiK2ToolParser } from "../../plugins/tool-parser/kimi-k2.ts";
+import { LettersTokenizer } from "./letters-tokenizer.ts";
 import { CALC, calculating, callOf, ScriptedRollout, tokenizer, withSession } from "./support.ts";
 
 type Messages = OpenAI.ChatCompletionMessageParam[];
@@ -128,6 +131,68 @@ describe("an agent written with the openai package", () => {
       expect(session.exchanges.map(({ parent }) => parent?.index)).toEqual([undefined, 0, 1]);
     });
   });
+
+  it("completes the one prompt of a list, and tells log-probs by a number", async () => {
+    await withSession(new ScriptedRollout(() => "=2"), async ({ client }) => {
+      for (const prompt of [["1+1"], [[14, 23, 14]], [14, 23, 14]] as (string[] | number[])[]) {
+        const { choices } = await client.completions.create({ model: "m", prompt, logprobs: 1 });
+        expect(choices[0]).toMatchObject({ text: "=2", logprobs: { tokens: ["=", "2", "<|end|>"] } });
+        expect(choices[0]!.logprobs!.token_logprobs).toHaveLength(3);
+      }
+      const several = client.completions.create({ model: "m", prompt: ["1+1", "1+2"] });
+      await expect(several).rejects.toThrow("several prompts are several requests");
+      const likeliest = client.completions.create({ model: "m", prompt: "1+1", logprobs: 6 });
+      await expect(likeliest).rejects.toThrow("a number from 0 to 5");
+    });
+  });
+
+  it.each([false, true])(
+    "gets reasoning apart, and calls as text, where it offers no tools (streaming: %s)",
+    async (streams) => {
+      const tokenizer = new LettersTokenizer();
+      const rollout = new ScriptedRollout(() => `<think>So.</think>Yes${callOf("1+1")}`, tokenizer);
+      const never = (): ToolParser => {
+        throw new Error("No parser is asked for.");
+      };
+      await withSession(
+        rollout,
+        async ({ client, session }) => {
+          const [messages, answer] = [[...ASK], `Yes${callOf("1+1")}`];
+          const { choices } = streams
+            ? await client.chat.completions.stream({ model: "m", messages, stream: true }).finalChatCompletion()
+            : await client.chat.completions.create({ model: "m", messages });
+          expect(choices[0]!.message).toMatchObject({ content: answer, reasoning_content: "So." });
+          messages.push({ role: "assistant", content: answer }, { role: "user", content: "?" });
+          await client.chat.completions.create({ model: "m", messages });
+          expect(session.exchanges[1]!.parent).toBe(session.exchanges[0]);
+        },
+        {},
+        { tokenizer, parser: never },
+      );
+    },
+  );
+
+  it.each([false, true])(
+    "gets calls with ids of their own where the model repeats one (streaming: %s)",
+    async (streams) => {
+      const call = '<|tool_call_begin|>functions.calc:0<|tool_call_argument_begin|>{"e":"1"}<|tool_call_end|>';
+      const calls = `<|tool_calls_section_begin|>${call}${call}<|tool_calls_section_end|>`;
+      const tokenizer = new LettersTokenizer([call]);
+      await withSession(
+        new ScriptedRollout(() => calls, tokenizer),
+        async ({ client }) => {
+          const params = { model: "m", messages: ASK, tools: [CALC] };
+          const { choices } = streams
+            ? await client.chat.completions.stream({ ...params, stream: true }).finalChatCompletion()
+            : await client.chat.completions.create(params);
+          const ids = choices[0]!.message.tool_calls!.map(({ id }) => id);
+          expect(ids).toEqual(["functions.calc:0", "functions.calc:0-2"]);
+        },
+        {},
+        { tokenizer, parser: () => new KimiK2ToolParser() },
+      );
+    },
+  );
 
   it("ends answers at its stop texts", async () => {
     await withSession(new ScriptedRollout(() => "=42+17=59"), async ({ client, session }) => {

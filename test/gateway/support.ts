@@ -7,6 +7,7 @@ import {
   type SessionOptions,
 } from "../../core/agent/gateway/index.ts";
 import { loadTokenizer } from "../../core/data/load-tokenizer.ts";
+import type { Tokenizer } from "../../core/data/tokenizer.ts";
 import type { Generation, RolloutEngine, SamplingParams } from "../../core/engine/rollout-engine.ts";
 import { HermesToolParser } from "../../plugins/tool-parser/hermes.ts";
 
@@ -35,25 +36,32 @@ export const CALC = {
 export const callOf = (expression: string): string =>
   `<tool_call>{"name":"calc","arguments":{"e":"${expression}"}}</tool_call>`;
 
-/** A rollout engine whose answers a test writes: text of the whole prompt in, text of the answer out. */
+type Answer = string | Generation;
+
+/** A rollout engine whose answers a test writes: text of the whole prompt in, text of the answer out, or its tokens as they are. */
 export class ScriptedRollout implements RolloutEngine {
   weightVersion = 7;
   readonly requests: { promptIds: Int32Array; sampling: SamplingParams; prompt: string }[] = [];
   aborted = 0;
 
-  constructor(private readonly script: (prompt: string, request: number) => string | Promise<string>) {}
+  constructor(
+    private readonly script: (prompt: string, request: number) => Answer | Promise<Answer>,
+    private readonly tokens: Pick<Tokenizer, "encode" | "decode"> = tokenizer,
+  ) {}
 
   async generate(
     promptIds: Int32Array,
     sampling: SamplingParams,
     { signal }: { signal?: AbortSignal } = {},
   ): Promise<Generation> {
-    const prompt = tokenizer.decode(promptIds);
+    const prompt = this.tokens.decode(promptIds);
     const number = this.requests.push({ promptIds, sampling, prompt }) - 1;
     const ended = signal && !signal.aborted ? once(signal, "abort").then(() => undefined) : undefined;
     const text = await Promise.race([this.script(prompt, number), ...(ended ? [ended] : [])]);
     if (text === undefined) this.aborted += 1;
-    const all = text === undefined ? new Int32Array() : tokenizer.encode(`${text}<|end|>`, { addSpecialTokens: false });
+    if (typeof text === "object") return text;
+    const all =
+      text === undefined ? new Int32Array() : this.tokens.encode(`${text}<|end|>`, { addSpecialTokens: false });
     const ids = all.slice(0, sampling.max_tokens);
     return {
       ids,
@@ -69,6 +77,15 @@ export class ScriptedRollout implements RolloutEngine {
   async abort(): Promise<void> {}
   dispose(): void {}
 }
+
+/** An answer of an engine, token by token. */
+export const generation = (ids: number[], logprobs: number[], rest: Partial<Generation> = {}): Generation => ({
+  ids: Int32Array.from(ids),
+  logprobs: Float32Array.from(logprobs),
+  stopReason: "stop",
+  weightVersion: 7,
+  ...rest,
+});
 
 /** Calls the calculator once, then answers by what it was told. */
 export const calculating = (prompt: string): string => {

@@ -1,4 +1,5 @@
 import { isVerlError, type ErrorCode } from "../../errors/index.ts";
+import { retryAfterOf } from "../../reward/service/service-error.ts";
 
 /** An error as OpenAI's API tells it. */
 export class ApiError extends Error {
@@ -11,6 +12,8 @@ export class ApiError extends Error {
     readonly code: string | null = null,
     /** The field of the request that is wrong. */
     readonly param: string | null = null,
+    /** Seconds after which to ask again. */
+    readonly retryAfterS?: number,
   ) {
     super(message);
   }
@@ -31,9 +34,25 @@ const OF_THE_REQUEST: ReadonlySet<ErrorCode> = new Set([
   "VERL_AGENT_TEMPLATE_DRIFT",
 ]);
 
+/** Statuses by which an engine asks to be asked again, and the codes of OpenAI for them. */
+const LATER: ReadonlyMap<unknown, string | null> = new Map([
+  [429, "rate_limit_exceeded"],
+  [503, null],
+]);
+/** Errors that an error comes of, at most. */
+const MAX_CAUSES = 8;
+
 /** Any error in that form. */
 export function apiErrorOf(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return isVerlError(error) && OF_THE_REQUEST.has(error.code) ? new ApiError(400, message) : new ApiError(500, message);
+  if (isVerlError(error) && OF_THE_REQUEST.has(error.code)) return new ApiError(400, message);
+  let cause = error as { status?: unknown; statusCode?: unknown; cause?: unknown } | null | undefined;
+  for (let depth = 0; typeof cause === "object" && cause !== null && depth < MAX_CAUSES; depth++) {
+    const status = cause.status ?? cause.statusCode;
+    const code = LATER.get(status);
+    if (code !== undefined) return new ApiError(Number(status), message, code, null, retryAfterOf(cause));
+    cause = cause.cause as typeof cause;
+  }
+  return new ApiError(500, message);
 }

@@ -11,8 +11,7 @@ export function branchEnds(exchanges: readonly Exchange[]): Exchange[] {
 }
 
 /** Sampled tokens on the way to an exchange. */
-export const sampledTokens = (end: Exchange): number =>
-  pathTo(end).reduce((sum, { answer }) => sum + answer.ids.length, 0);
+export const sampledTokens = (end: Exchange): number => pathTo(end).reduce((sum, { ids }) => sum + ids.length, 0);
 
 /** The branch that the rule names; of equals the last. `fail` leaves the choice of several to the caller. */
 export function pickBranch(ends: readonly Exchange[], rule: BranchRule): Exchange | undefined {
@@ -28,19 +27,21 @@ export function pickBranch(ends: readonly Exchange[], rule: BranchRule): Exchang
  */
 export function trajectoryOf(end: Exchange, trains: (exchange: Exchange) => boolean = () => true): Trajectory {
   const path = pathTo(end);
-  const segments = path.flatMap((exchange, index): Segment[] => {
-    const { ids, logprobs } = exchange.answer;
-    const observed = { ids: exchange.added, trainable: false };
-    const sampled = { ids, logprobs, trainable: trains(exchange) };
-    return index === 0 ? [sampled] : [observed, sampled];
+  const { added: beginning, promptLength } = path[0]!.exchange;
+  const segments = path.flatMap(({ exchange, ids, logprobs }, index): Segment[] => {
+    const observed = index === 0 ? beginning.subarray(promptLength) : exchange.added;
+    return [
+      { ids: observed, trainable: false },
+      { ids, logprobs, trainable: trains(exchange) },
+    ];
   });
   return {
-    promptIds: path[0]!.added,
+    promptIds: beginning.subarray(0, promptLength),
     segments: segments.filter(({ ids }) => ids.length > 0),
     stopReason: end.answer.stopReason,
     numTurns: 2 * path.length,
     extraFields: {},
-    weightVersion: Math.min(...path.map(({ answer }) => answer.weightVersion)),
+    weightVersion: Math.min(...path.map(({ exchange }) => exchange.answer.weightVersion)),
   };
 }
 
@@ -52,7 +53,7 @@ export function trajectoriesOf(exchanges: readonly Exchange[]): Trajectory[] {
   const taken = new Set<Exchange>();
   return branchEnds(exchanges).map((end) => {
     const trajectory = trajectoryOf(end, (exchange) => !taken.has(exchange));
-    for (const exchange of pathTo(end)) taken.add(exchange);
+    for (const { exchange } of pathTo(end)) taken.add(exchange);
     return trajectory;
   });
 }

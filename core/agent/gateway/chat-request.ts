@@ -53,11 +53,14 @@ export function readChatRequest(body: Fields): ChatRequest {
 
 /** Reads a body of `/v1/completions`. @throws ApiError */
 export function readCompletionRequest(body: Fields): CompletionRequest {
-  const { prompt } = body;
+  const { prompt: given } = body;
+  // A list of one prompt is that prompt; ids stand in a list of their own.
+  const prompt: unknown = Array.isArray(given) && given.length === 1 && !Number.isInteger(given[0]) ? given[0] : given;
   if (typeof prompt === "string" && prompt !== "") return { ...readGenerationRequest(body), prompt };
   const ids =
     Array.isArray(prompt) && prompt.length > 0 && prompt.every((id) => Number.isInteger(id) && id >= 0 && id < 2 ** 31);
-  if (!ids) throw invalid("prompt", "it must be a text, or a list of token ids");
+  if (!ids)
+    throw invalid("prompt", "it must be one text, or one list of token ids; several prompts are several requests");
   return { ...readGenerationRequest(body), prompt: Int32Array.from(prompt as number[]) };
 }
 

@@ -2,12 +2,16 @@ import type { ChatMessage, Tokenizer } from "../../data/tokenizer.ts";
 import type { Generation, RolloutEngine, SamplingParams } from "../../engine/rollout-engine.ts";
 import type { ParsedAnswer, ToolParser } from "../tool-parser.ts";
 import type { TurnTokens } from "../turn-tokens.ts";
+import type { VerlError } from "../../errors/index.ts";
 import { ApiError } from "./api-error.ts";
-import { conversationKeys, nextKey } from "./conversation-keys.ts";
+import { conversationKeys } from "./conversation-keys.ts";
+import { Conversations, joined, type Prompt } from "./conversations.ts";
 import type { ChatRequest, CompletionRequest } from "./chat-request.ts";
 import { tokensOf, type Exchange } from "./exchange.ts";
+import { generationFault } from "./generation-fault.ts";
 import type { GenerationRequest } from "./generation-request.ts";
-import { cutAtStop } from "./stop-texts.ts";
+import { ReasoningReader } from "./reasoning-reader.ts";
+import { cutAtStop, type AnswerForm } from "./stop-texts.ts";
 
 export interface SessionOptions {
   rollout: RolloutEngine;
@@ -15,7 +19,7 @@ export interface SessionOptions {
   sampling: SamplingParams;
   /** Whether requests choose temperature, top_p, top_k and seed. Where a policy is trained they do not: log-probs hold for one sampling. */
   choosesSampling: boolean;
-  /** Tokens of the longest first prompt. Default: no limit but the engine's. */
+  /** Tokens of the longest first prompt, and of any prompt in a batch. Default: no limit but the engine's. */
   promptLength?: number;
   /** Tokens that the model can read and write in all. Default: no limit but the engine's. */
   contextLength?: number;
@@ -49,30 +53,29 @@ export interface SessionCounts {
   samplingOverridden: number;
   /** Stretches of answers that look like calls and are none. */
   invalidCalls: number;
+  /** Requests after the first answer that go on from none: the history was rewritten, the tools are others, or it is a task of its own. */
+  historyBreaks: number;
 }
 
 /** One answer to a request. */
 export interface Answer {
   exchange: Exchange;
   text: string;
+  forms: readonly AnswerForm[];
   finishReason: "stop" | "length";
   promptTokens: number;
 }
 
 export interface ChatAnswer extends Answer {
+  /** What it was read by. */
+  parser: ToolParser;
   parsed: ParsedAnswer;
   /** What the client gets, in the form in which it comes back. */
   message: ChatMessage;
   startsInReasoning: boolean;
 }
 
-/** Where a request goes on from. */
-interface Prompt {
-  parent: Exchange | undefined;
-  added: Int32Array;
-}
-
-const NO_CALLS = { reasoning: "", calls: [], errors: [] };
+const WITHOUT_CALLS = new ReasoningReader();
 /** Spreads the seeds of a session's requests. */
 const SEED_STEP = 0x9e3779b1;
 
@@ -83,13 +86,19 @@ const SEED_STEP = 0x9e3779b1;
  */
 export class GatewaySession {
   readonly exchanges: Exchange[] = [];
-  readonly counts: SessionCounts = { requests: 0, aborted: 0, failed: 0, samplingOverridden: 0, invalidCalls: 0 };
-  /** A request was refused because its conversation has no room left. */
-  exhausted = false;
-  /** The latest exchange that ended a conversation of that name. */
-  private readonly byKey = new Map<string, Exchange>();
-  /** Texts up to the end of answers to plain completions. */
-  private readonly texts = new Map<Exchange, string>();
+  readonly counts: SessionCounts = {
+    requests: 0,
+    aborted: 0,
+    failed: 0,
+    samplingOverridden: 0,
+    invalidCalls: 0,
+    historyBreaks: 0,
+  };
+  /** What requests were told that were refused because their conversation has no room left. */
+  readonly refusals = new Set<string>();
+  /** What was wrong with an answer of the engine, whose request was told so: what the agent makes of that is no answer of the policy. */
+  fault: VerlError | undefined;
+  private readonly conversations: Conversations;
   private readonly underWay = new Set<AbortController>();
   private admitted = 0;
   private answered = 0;
@@ -98,25 +107,26 @@ export class GatewaySession {
   constructor(
     private readonly format: ModelFormat,
     private readonly options: SessionOptions,
-  ) {}
+  ) {
+    this.conversations = new Conversations(format.tokenizer);
+  }
 
   /** @throws ApiError */
   chat(request: ChatRequest, client: AbortController): Promise<ChatAnswer[]> {
     return this.admit(client, async (ordinal) => {
-      const { tokenizer, parser } = this.format;
+      const { format } = this;
       const keys = conversationKeys(request.tools, request.messages);
-      const prompt = this.chatPrompt(request, keys);
-      const startsInReasoning = tokenizer.decode(prompt.added.slice(-8)).trimEnd().endsWith("<think>");
+      const prompt = this.conversations.chat(request, keys, format.turnTokens(request.tools));
+      const startsInReasoning = format.tokenizer.decode(prompt.added.slice(-8)).trimEnd().endsWith("<think>");
+      const parser = request.readsCalls ? format.parser : WITHOUT_CALLS;
       const answers = await this.generate(prompt, request, ordinal, client.signal, request.readsCalls);
       return answers.map((answer) => {
-        const { text, finishReason } = answer;
-        const parsed = request.readsCalls
-          ? parser.parse(text, { tools: request.tools, finishReason, startsInReasoning })
-          : { ...NO_CALLS, content: text };
+        const { text, finishReason, exchange, forms } = answer;
+        const parsed = parser.parse(text, { tools: request.tools, finishReason, startsInReasoning });
         this.counts.invalidCalls += parsed.errors.length;
         const message = assistantMessage(parsed);
-        this.byKey.set(nextKey(keys.at(-1)!, message), answer.exchange);
-        return { ...answer, parsed, message, startsInReasoning };
+        this.conversations.rememberChat(keys.at(-1)!, message, text, exchange, forms);
+        return { ...answer, parser, parsed, message, startsInReasoning };
       });
     });
   }
@@ -127,8 +137,8 @@ export class GatewaySession {
       const { tokenizer } = this.format;
       const { prompt: given } = request;
       const text = typeof given === "string" ? given : tokenizer.decode(given);
-      const answers = await this.generate(this.textPrompt(given), request, ordinal, client.signal);
-      for (const answer of answers) this.texts.set(answer.exchange, text + answer.text);
+      const answers = await this.generate(this.conversations.text(given), request, ordinal, client.signal);
+      for (const { exchange, forms } of answers) this.conversations.rememberText(text, exchange, forms);
       return answers;
     });
   }
@@ -150,8 +160,7 @@ export class GatewaySession {
     const idle = this.exchanges.filter((exchange) => !busy.has(roots.get(exchange)));
     const gone = new Set(idle);
     this.exchanges.splice(0, Infinity, ...this.exchanges.filter((exchange) => !gone.has(exchange)));
-    for (const [key, exchange] of this.byKey) if (gone.has(exchange)) this.byKey.delete(key);
-    for (const exchange of idle) this.texts.delete(exchange);
+    this.conversations.forget(gone);
     return idle;
   }
 
@@ -177,30 +186,6 @@ export class GatewaySession {
     }
   }
 
-  private chatPrompt({ messages, tools }: ChatRequest, keys: readonly string[]): Prompt {
-    const tokens = this.format.turnTokens(tools);
-    for (let count = messages.length; count > 0; count--) {
-      const answer = messages[count - 1]!;
-      const parent = answer.role === "assistant" ? this.byKey.get(keys[count]!) : undefined;
-      if (parent === undefined) continue;
-      const last = parent.answer.ids.at(-1)!;
-      return { parent, added: tokens.after(answer, last, messages.slice(count)) };
-    }
-    return { parent: undefined, added: tokens.encode(tokens.render(messages)) };
-  }
-
-  private textPrompt(prompt: CompletionRequest["prompt"]): Prompt {
-    const { tokenizer } = this.format;
-    if (typeof prompt !== "string") {
-      const starts = (parent: Exchange): boolean => tokensOf(parent).every((id, index) => id === prompt[index]);
-      const parent = longest(this.exchanges.filter((exchange) => exchange.length < prompt.length && starts(exchange)));
-      return { parent, added: prompt.slice(parent?.length ?? 0) };
-    }
-    const parent = longest([...this.texts].filter(([, text]) => prompt.startsWith(text)).map(([exchange]) => exchange));
-    const rest = prompt.slice(parent === undefined ? 0 : this.texts.get(parent)!.length);
-    return { parent, added: tokenizer.encode(rest, { addSpecialTokens: parent === undefined }) };
-  }
-
   private async generate(
     prompt: Prompt,
     request: GenerationRequest,
@@ -209,9 +194,11 @@ export class GatewaySession {
     /** Parsers read special tokens; people do not. */
     keepSpecial = false,
   ): Promise<Answer[]> {
-    const { parent, added } = prompt;
-    const promptIds = parent === undefined ? added : joined(tokensOf(parent), added);
-    const promptLength = parent?.promptLength ?? added.length;
+    const { parent, kept, added } = prompt;
+    const promptIds = parent === undefined ? added : joined(tokensOf(parent, kept), added);
+    const { promptLength: longest = Infinity } = this.options;
+    const promptLength = parent?.promptLength ?? Math.min(added.length, longest);
+    if (parent === undefined) this.admitBeginning(added.length);
     const sampling = this.sampling(request, ordinal, this.room(promptIds.length, promptLength));
     const { rollout, sticky } = this.options;
     await this.format.gather();
@@ -219,38 +206,58 @@ export class GatewaySession {
       const seed = (sampling.seed + choice) >>> 0;
       const generation = await rollout.generate(promptIds, { ...sampling, seed }, { signal, sticky });
       if (generation.stopReason === "abort") throw new ApiError(503, "The generation was aborted.", "aborted");
+      const fault = generationFault(generation);
+      if (fault !== undefined) {
+        this.fault ??= fault;
+        throw new ApiError(502, fault.message, "engine_fault");
+      }
       return generation;
     };
     const generations = await Promise.all(Array.from({ length: request.n }, (_, choice) => one(choice)));
     return generations.map((generation) => {
-      const { answer, text } = cutAtStop(generation, request.stop, this.format.tokenizer, !keepSpecial);
+      const { answer, text, forms } = cutAtStop(generation, request.stop, this.format.tokenizer, !keepSpecial);
       const length = promptIds.length + answer.ids.length;
       const index = this.answered++;
-      const exchange = { index, parent, added, answer, length, promptLength, endedAt: Date.now() };
+      const exchange = { index, parent, kept, added, answer, length, promptLength, endedAt: Date.now() };
       this.exchanges.push(exchange);
       const finishReason = answer.stopReason === "length" ? "length" : "stop";
-      return { exchange, text, finishReason, promptTokens: promptIds.length };
+      return { exchange, text, forms, finishReason, promptTokens: promptIds.length };
     });
   }
 
-  /** Tokens that an answer may have. @throws ApiError when there are none left, or the prompt is too long */
-  private room(length: number, promptLength: number): number {
-    const longest = this.options.promptLength ?? Infinity;
-    const { max_tokens: response } = this.options.sampling;
-    const refuse = (what: string): ApiError => {
-      this.exhausted = true;
-      return new ApiError(400, what, "context_length_exceeded", "messages");
-    };
-    if (promptLength === 0) throw new ApiError(400, "The prompt has no token.", "invalid_value", "messages");
-    if (promptLength > longest) throw refuse(`The prompt has ${promptLength} tokens; a prompt may have ${longest}.`);
-    const { contextLength = Infinity } = this.options;
-    if (length >= contextLength)
-      throw refuse(`The prompt has ${length} tokens; the model has room for ${contextLength}.`);
-    const room = Math.min(response - (length - promptLength), contextLength - length);
-    if (room >= 1) return room;
-    throw refuse(
-      `The conversation has ${length - promptLength} tokens after its first prompt; ${response} are allowed, the answer included.`,
+  /** @throws ApiError for a prompt that is empty, or has no place in a batch */
+  private admitBeginning(length: number): void {
+    if (length === 0) throw new ApiError(400, "The prompt has no token.", "invalid_value", "messages");
+    const { promptLength: longest = Infinity, sampling } = this.options;
+    if (this.answered === 0) {
+      if (length > longest) throw this.refuse(`The prompt has ${length} tokens; a prompt may have ${longest}.`);
+      return;
+    }
+    this.counts.historyBreaks += 1;
+    const most = longest + sampling.max_tokens;
+    if (length < most) return;
+    throw this.refuse(
+      `The prompt has ${length} tokens and goes on from no answer of this run, as its history or its tools are others; with its answer ` +
+        `it may have ${most} (max_prompt_length + max_response_length). Only append to the messages and keep the tools, or raise max_response_length.`,
     );
+  }
+
+  /** Tokens that an answer may have. @throws ApiError when there are none left */
+  private room(length: number, promptLength: number): number {
+    const { contextLength = Infinity, sampling } = this.options;
+    if (length >= contextLength) {
+      throw this.refuse(`The prompt has ${length} tokens; the model has room for ${contextLength}.`);
+    }
+    const room = Math.min(sampling.max_tokens - (length - promptLength), contextLength - length);
+    if (room >= 1) return room;
+    throw this.refuse(
+      `The conversation has ${length - promptLength} tokens after its first prompt; ${sampling.max_tokens} are allowed, the answer included.`,
+    );
+  }
+
+  private refuse(what: string): ApiError {
+    this.refusals.add(what);
+    return new ApiError(400, what, "context_length_exceeded", "messages");
   }
 
   private sampling(request: GenerationRequest, ordinal: number, room: number): SamplingParams {
@@ -269,8 +276,9 @@ export class GatewaySession {
 function assistantMessage({ content, calls, errors }: ParsedAnswer): ChatMessage {
   const text = content + errors.map(({ raw }) => raw).join("");
   if (calls.length === 0) return { role: "assistant", content: text };
+  const ids = new Set<string>();
   const tool_calls = calls.map(({ id, name, arguments: args }) => ({
-    id: id ?? `call_${globalThis.crypto.randomUUID().replaceAll("-", "")}`,
+    id: unused(id ?? `call_${globalThis.crypto.randomUUID().replaceAll("-", "")}`, ids),
     type: "function",
     // As it comes back: through JSON.
     function: { name, arguments: args },
@@ -278,15 +286,10 @@ function assistantMessage({ content, calls, errors }: ParsedAnswer): ChatMessage
   return { role: "assistant", content: text, tool_calls };
 }
 
-const longest = (exchanges: readonly Exchange[]): Exchange | undefined =>
-  exchanges.reduce<Exchange | undefined>(
-    (best, one) => (best === undefined || one.length >= best.length ? one : best),
-    undefined,
-  );
-
-function joined(a: Int32Array, b: Int32Array): Int32Array {
-  const ids = new Int32Array(a.length + b.length);
-  ids.set(a);
-  ids.set(b, a.length);
-  return ids;
+/** The id, with a number behind it where another call of the answer has it already. */
+function unused(id: string, ids: Set<string>): string {
+  let own = id;
+  for (let number = 2; ids.has(own); number++) own = `${id}-${number}`;
+  ids.add(own);
+  return own;
 }

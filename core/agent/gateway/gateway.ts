@@ -1,5 +1,11 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ChatTemplateOptions, Tokenizer } from "../../data/tokenizer.ts";
 import type { ToolParser } from "../tool-parser.ts";
@@ -52,7 +58,7 @@ const KEEP_ALIVE_MS = 15_000;
 /** Sets of tools whose templates are remembered. */
 const REMEMBERED = 64;
 
-type Send = (status: number, body: object) => void;
+type Send = (status: number, body: object, headers?: OutgoingHttpHeaders) => void;
 
 /** A request of one session, and ways to answer it. */
 interface Asking {
@@ -146,7 +152,7 @@ export class Gateway {
     const client = new AbortController();
     response.once("close", () => client.abort());
     response.on("error", () => client.abort());
-    const send: Send = (status, body) => {
+    const send: Send = (status, body, headers) => {
       if (response.destroyed || response.headersSent) return;
       const text = JSON.stringify(body);
       // The rest of a body that was not read is not waited for.
@@ -154,6 +160,7 @@ export class Gateway {
       response.writeHead(status, {
         "content-type": "application/json",
         "content-length": Buffer.byteLength(text),
+        ...headers,
         ...end,
       });
       response.end(text);
@@ -163,7 +170,7 @@ export class Gateway {
     } catch (error) {
       const told = apiErrorOf(error);
       if (response.headersSent) response.end(event(told.body()));
-      else send(told.status, told.body());
+      else send(told.status, told.body(), retryHeader(told));
     }
   }
 
@@ -180,7 +187,7 @@ export class Gateway {
     const described = { id: model, object: "model", created: this.created, owned_by: "verl" };
     if (method === "GET" && path === "/v1/models") return send(200, { object: "list", data: [described] });
     if (method === "GET" && path.startsWith("/v1/models/"))
-      return send(200, { ...described, id: decodeURIComponent(path.slice(11)) });
+      return send(200, { ...described, id: modelOf(path.slice(11)) });
     const asks = { request, response, send, session, client };
     if (method === "POST" && path === "/v1/chat/completions") return this.answer(asks, this.chat);
     if (method === "POST" && path === "/v1/completions") return this.answer(asks, this.completion);
@@ -196,7 +203,7 @@ export class Gateway {
     ask: (session, asked, client) => session.chat(asked, client),
     whole: chatCompletion,
     chunks: (head, answers, tokens, { tools, includeUsage }) =>
-      chatChunks(head, answers, { parser: this.format.parser, tools, tokens, includeUsage }),
+      chatChunks(head, answers, { tools, tokens, includeUsage }),
   };
 
   private readonly completion: Endpoint<CompletionRequest, Awaited<ReturnType<GatewaySession["complete"]>>> = {
@@ -241,6 +248,15 @@ export class Gateway {
   }
 }
 
+/** The name in a path. @throws ApiError 404 for what is no text */
+function modelOf(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    throw new ApiError(404, `There is no model ${name}.`, "model_not_found", "model");
+  }
+}
+
 const digest = (secret: string): Buffer => createHash("sha256").update(secret).digest();
 
 const headOf = (kind: string, model: string): ResponseHead => ({
@@ -248,6 +264,9 @@ const headOf = (kind: string, model: string): ResponseHead => ({
   created: Math.floor(Date.now() / 1000),
   model,
 });
+
+const retryHeader = ({ retryAfterS }: ApiError): OutgoingHttpHeaders =>
+  retryAfterS === undefined ? {} : { "retry-after": String(Math.ceil(retryAfterS)) };
 
 const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
 

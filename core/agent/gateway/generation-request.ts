@@ -22,6 +22,8 @@ export interface GenerationRequest {
 
 const MAX_CHOICES = 64;
 const MAX_STOPS = 16;
+/** As in OpenAI's API. */
+const MAX_LOGPROBS = 5;
 const MAX_STOP_LENGTH = 1000;
 
 /** Fields that would change what is sampled, and their values that change nothing. */
@@ -84,9 +86,9 @@ function readStop(value: unknown): readonly string[] {
   return stops as string[];
 }
 
-/** A flag of chats; of plain completions the number of likeliest tokens, of which there are none here. */
+/** A flag of chats; of plain completions the number of likeliest tokens. The sampled token's own is told, no others. */
 function readLogprobs(value: unknown): boolean {
   if (value === undefined || value === null || value === false) return false;
-  if (value === true || value === 0) return true;
-  throw invalid("logprobs", "the sampled token's own is there (true; 0 in plain completions), no others are");
+  if (value === true || (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_LOGPROBS)) return true;
+  throw invalid("logprobs", `it must be true or false, or in plain completions a number from 0 to ${MAX_LOGPROBS}`);
 }

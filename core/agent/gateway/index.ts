@@ -2,3 +2,4 @@ export { branchEnds, pickBranch, sampledTokens, trajectoriesOf, trajectoryOf, ty
 export type { Exchange } from "./exchange.ts";
 export { Gateway, type GatewayAccess, type GatewayOptions } from "./gateway.ts";
 export type { GatewaySession, SessionCounts, SessionOptions } from "./gateway-session.ts";
+export { tellsRefusal } from "./refusal-told.ts";

@@ -1,7 +1,7 @@
 import { stringifyLosslessJson } from "../../data/lossless-json.ts";
 import type { Tokenizer } from "../../data/tokenizer.ts";
 import type { ToolSchema } from "../tool.ts";
-import type { AnswerDelta, ParsedAnswer, ToolParser } from "../tool-parser.ts";
+import type { AnswerDelta, ParsedAnswer } from "../tool-parser.ts";
 import type { Answer, ChatAnswer } from "./gateway-session.ts";
 
 /** What all objects of one response have in common. */
@@ -43,12 +43,7 @@ export function chatCompletion(head: ResponseHead, answers: readonly ChatAnswer[
 export function* chatChunks(
   head: ResponseHead,
   answers: readonly ChatAnswer[],
-  {
-    parser,
-    tools,
-    tokens,
-    includeUsage,
-  }: { parser: ToolParser; tools: readonly ToolSchema[]; tokens?: Tokenizer; includeUsage: boolean },
+  { tools, tokens, includeUsage }: { tools: readonly ToolSchema[]; tokens?: Tokenizer; includeUsage: boolean },
 ): Generator<object> {
   const usage = includeUsage ? { usage: null } : {};
   const chunk = (index: number, delta: Delta, finish: string | null, logprobs: object | null = null): object => ({
@@ -58,7 +53,7 @@ export function* chatChunks(
     ...usage,
   });
   for (const [index, answer] of answers.entries()) {
-    for (const delta of chatDeltas(answer, parser, tools)) yield chunk(index, delta, null);
+    for (const delta of chatDeltas(answer, tools)) yield chunk(index, delta, null);
     const logprobs = tokens === undefined ? null : { content: tokenLogprobs(answer, tokens), refusal: null };
     yield chunk(index, {}, finishReasonOf(answer), logprobs);
   }
@@ -107,13 +102,11 @@ const wireCall = ({ id, function: { name, arguments: args } }: WireCall) => ({
 });
 
 /** The answer as the parser tells it while it comes, with the ids that its calls have in the message. */
-function* chatDeltas(answer: ChatAnswer, parser: ToolParser, tools: readonly ToolSchema[]): Generator<Delta> {
+function* chatDeltas(answer: ChatAnswer, tools: readonly ToolSchema[]): Generator<Delta> {
   const { message, finishReason } = answer;
   const calls = (message["tool_calls"] ?? []) as WireCall[];
   yield { role: "assistant", content: "" };
-  for (const delta of finishReason === "length" || calls.length === 0
-    ? asTold(answer.parsed)
-    : told(answer, parser, tools)) {
+  for (const delta of finishReason === "length" || calls.length === 0 ? asTold(answer.parsed) : told(answer, tools)) {
     if (delta.type === "call") {
       yield { tool_calls: [{ index: delta.index, ...wireCall(calls[delta.index]!) }] };
     } else if (delta.type === "error") {
@@ -136,11 +129,7 @@ function asTold({ content, reasoning, errors }: ParsedAnswer): AnswerDelta[] {
 }
 
 /** What the parser tells of the answer in pieces, without what it takes back later. */
-function told(
-  { text, startsInReasoning }: ChatAnswer,
-  parser: ToolParser,
-  tools: readonly ToolSchema[],
-): AnswerDelta[] {
+function told({ text, parser, startsInReasoning }: ChatAnswer, tools: readonly ToolSchema[]): AnswerDelta[] {
   let deltas: AnswerDelta[] = [];
   const onDelta = (delta: AnswerDelta): void => {
     if (delta.type === "retract") deltas = [{ type: "reasoning", text: delta.reasoning }];

@@ -1,0 +1,112 @@
+import type { ChatMessage, Tokenizer } from "../../data/tokenizer.ts";
+import type { TurnTokens } from "../turn-tokens.ts";
+import type { ChatRequest, CompletionRequest } from "./chat-request.ts";
+import { nextKey } from "./conversation-keys.ts";
+import { tokensOf, type Exchange } from "./exchange.ts";
+import type { AnswerForm } from "./stop-texts.ts";
+
+/** Where a request goes on from, and what it brings. */
+export interface Prompt {
+  parent: Exchange | undefined;
+  /** Tokens of the parent's answer that it goes on from. */
+  kept: number;
+  added: Int32Array;
+}
+
+/** A place that a request can go on from: an answer in one of its forms. */
+interface Place extends AnswerForm {
+  exchange: Exchange;
+}
+
+/** Finds the answer that a request goes on from, by what the client's history says; any other request begins a conversation. */
+export class Conversations {
+  /** The latest answer that ended a chat of that name. */
+  private readonly chats = new Map<string, Place>();
+  /** Answers to plain completions; their texts are those of prompt and answer. */
+  private texts: Place[] = [];
+  /** The tokens of every answer. */
+  private tokens: Pick<Place, "exchange" | "kept">[] = [];
+
+  constructor(private readonly tokenizer: Tokenizer) {}
+
+  /** @param key name of the messages that the answer was given to; `text` is what the client got of it */
+  rememberChat(
+    key: string,
+    message: ChatMessage,
+    text: string,
+    exchange: Exchange,
+    forms: readonly AnswerForm[],
+  ): void {
+    for (const form of forms) {
+      this.tokens.push({ exchange, kept: form.kept });
+      const more = form.text.slice(text.length);
+      if (more !== "" && message["tool_calls"] !== undefined) continue;
+      const content = more === "" ? message.content : `${message.content as string}${more}`;
+      this.chats.set(nextKey(key, { ...message, content }), { exchange, ...form });
+    }
+  }
+
+  rememberText(prompt: string, exchange: Exchange, forms: readonly AnswerForm[]): void {
+    for (const form of forms) {
+      this.tokens.push({ exchange, kept: form.kept });
+      this.texts.push({ exchange, ...form, text: prompt + form.text });
+    }
+  }
+
+  forget(gone: ReadonlySet<Exchange>): void {
+    for (const [key, { exchange }] of this.chats) if (gone.has(exchange)) this.chats.delete(key);
+    this.texts = this.texts.filter(({ exchange }) => !gone.has(exchange));
+    this.tokens = this.tokens.filter(({ exchange }) => !gone.has(exchange));
+  }
+
+  /** @param keys names of the conversations that the messages go through */
+  chat({ messages }: ChatRequest, keys: readonly string[], tokens: TurnTokens): Prompt {
+    for (let count = messages.length; count > 0; count--) {
+      const answer = messages[count - 1]!;
+      const place = answer.role === "assistant" ? this.chats.get(keys[count]!) : undefined;
+      if (place === undefined) continue;
+      const { exchange: parent, kept, rest, ended } = place;
+      const after = tokens.after(answer, ended ? parent.answer.ids[kept - 1] : undefined, messages.slice(count));
+      return { parent, kept, added: rest === "" ? after : joined(tokens.encode(rest), after) };
+    }
+    return { parent: undefined, kept: 0, added: tokens.encode(tokens.render(messages)) };
+  }
+
+  text(prompt: CompletionRequest["prompt"]): Prompt {
+    if (typeof prompt !== "string") return this.ids(prompt);
+    const place = longest(
+      this.texts.filter(({ text }) => prompt.startsWith(text)),
+      ({ text }) => text.length,
+    );
+    const { exchange: parent, kept, text, rest } = place ?? { exchange: undefined, kept: 0, text: "", rest: "" };
+    const more = rest + prompt.slice(text.length);
+    return { parent, kept, added: this.tokenizer.encode(more, { addSpecialTokens: parent === undefined }) };
+  }
+
+  private ids(prompt: Int32Array): Prompt {
+    const lengthOf = ({ exchange, kept }: (typeof this.tokens)[number]): number =>
+      exchange.length - exchange.answer.ids.length + kept;
+    const fits = this.tokens.filter(
+      (place) =>
+        lengthOf(place) < prompt.length &&
+        tokensOf(place.exchange, place.kept).every((id, index) => id === prompt[index]),
+    );
+    const place = longest(fits, lengthOf);
+    if (place === undefined) return { parent: undefined, kept: 0, added: prompt };
+    return { parent: place.exchange, kept: place.kept, added: prompt.slice(lengthOf(place)) };
+  }
+}
+
+/** The longest of them; of equals the last. */
+function longest<T>(places: readonly T[], lengthOf: (place: T) => number): T | undefined {
+  const lengths = places.map(lengthOf);
+  return places[lengths.lastIndexOf(lengths.reduce((most, length) => Math.max(most, length), 0))];
+}
+
+/** One after the other. */
+export function joined(a: Int32Array, b: Int32Array): Int32Array {
+  const ids = new Int32Array(a.length + b.length);
+  ids.set(a);
+  ids.set(b, a.length);
+  return ids;
+}
