@@ -21,7 +21,7 @@ export interface InteractionTurn {
 
 /**
  * A simulated user for conversations of several turns. One object serves all samples; what belongs to one sample lives under the id
- * that `start` gave.
+ * that `start` gave. Each call may take `multi_turn.tool_timeout_s`; the sample fails by one that throws or takes longer.
  *
  *     @Interaction.register("gsm8k", { description: "…" })
  *     class Gsm8kInteraction extends Interaction { … }

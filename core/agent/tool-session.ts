@@ -1,10 +1,14 @@
 import { performance } from "node:perf_hooks";
-import { DeadlineError, withDeadline, withLazyDeadline } from "../reward/deadline.ts";
+import { inspect } from "node:util";
+import { DeadlineError, withLazyDeadline } from "../reward/deadline.ts";
 import { mapConcurrent } from "../reward/map-concurrent.ts";
 import type { AgentContext, AgentSample, ToolCallNote } from "./agent-loop.ts";
 import type { OfferedTool } from "./tool-box.ts";
+import { ToolInstance } from "./tool-instance.ts";
 import type { ToolCall } from "./tool-parser.ts";
+import { toolResultOf } from "./tool-result.ts";
 import type { ToolContext, ToolResult } from "./tool.ts";
+import { truncateParts } from "./truncate-parts.ts";
 import { truncateText, type TruncateSide } from "./truncate-text.ts";
 
 export interface ToolSessionOptions {
@@ -12,7 +16,7 @@ export interface ToolSessionOptions {
   maxParallel: number;
   /** Seconds that one call may take, where its tool has no limit of its own. */
   timeout: number;
-  /** Characters of a result that the model is shown. */
+  /** Characters of a result that the model is shown, all its parts together. */
   maxLength: number;
   truncateSide: TruncateSide;
 }
@@ -25,15 +29,12 @@ export interface ToolAnswer {
   invalid: boolean;
 }
 
-/** Seconds that releasing an instance may take; what takes longer is left to itself. */
-const RELEASE_S = 10;
-
 /**
  * The tools of one sample, from the first call to the end: instances are opened at their first call and released by `close`, whatever
  * happened between. What goes wrong with a call is told to the model, never thrown; only the end of the sample itself is.
  */
 export class ToolSession {
-  private readonly instances = new Map<string, Promise<string>>();
+  private readonly instances = new Map<string, ToolInstance>();
   private readonly context: ToolContext;
 
   constructor(
@@ -56,24 +57,15 @@ export class ToolSession {
   /** Releases every instance. @returns the rewards that tools give for all that an instance did, by tool. */
   async close(): Promise<Record<string, number>> {
     const rewards: Record<string, number> = {};
-    const close = async (name: string, opened: Promise<string>): Promise<void> => {
-      const { tool } = this.tools.get(name)!;
-      const instance = await opened.catch(() => undefined);
-      if (instance === undefined) return;
+    const close = async (name: string, instance: ToolInstance): Promise<void> => {
       try {
-        const reward = await tool.calcReward(instance);
+        const reward = await instance.close(this.secondsOf(this.tools.get(name)!));
         if (reward !== undefined) rewards[name] = reward;
-      } finally {
-        await tool.release(instance);
+      } catch {
+        this.ctx.metric("agent_loop/release_failed_count", 1);
       }
     };
-    await Promise.all(
-      [...this.instances].map(([name, opened]) =>
-        withDeadline(RELEASE_S, () => close(name, opened)).catch(() =>
-          this.ctx.metric("agent_loop/release_failed_count", 1),
-        ),
-      ),
-    );
+    await Promise.all([...this.instances].map(([name, instance]) => close(name, instance)));
     return rewards;
   }
 
@@ -88,12 +80,13 @@ export class ToolSession {
     const started = performance.now();
     const note: ToolCallNote = { name: call.name, arguments: call.arguments, outcome: "ok" };
     try {
-      const seconds = offered.timeout ?? this.options.timeout;
-      const result = await withLazyDeadline(seconds, (signal) => this.execute(offered, call, signal), this.ctx.signal);
+      const execute = (signal: () => AbortSignal): Promise<ToolResult> => this.execute(offered, call, signal);
+      const result = await withLazyDeadline(this.secondsOf(offered), execute, this.ctx.signal);
       return { content: this.shown(result.content), reward: result.reward, invalid: false };
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       note.outcome = error instanceof DeadlineError ? "timeout" : "error";
+      if (error instanceof DeadlineError) this.instances.get(call.name)?.timedOut();
       note.error = reason;
       this.ctx.signal.throwIfAborted();
       this.ctx.metric("agent_loop/tool_errors_count", 1);
@@ -104,23 +97,26 @@ export class ToolSession {
   }
 
   private async execute({ tool, schema }: OfferedTool, call: ToolCall, signal: () => AbortSignal): Promise<ToolResult> {
+    const { context } = this;
     const { name } = schema.function;
-    let opened = this.instances.get(name);
-    if (opened === undefined) {
+    let instance = this.instances.get(name);
+    if (instance === undefined) {
       const own = (this.kwargs[name] as { create_kwargs?: Record<string, unknown> } | null | undefined)?.create_kwargs;
       // Not the call's own signal: the instance outlives the call that opened it.
-      opened = tool.create(own ?? {}, this.context);
-      this.instances.set(name, opened);
-      opened.catch(() => this.instances.delete(name));
+      instance = new ToolInstance(tool, own ?? {}, context);
+      this.instances.set(name, instance);
+      // The next call tries anew.
+      instance.id().catch(() => this.instances.delete(name));
     }
-    const { context } = this;
-    return tool.execute(await opened, call.arguments, {
+    const id = await instance.id();
+    const returned: unknown = await tool.execute(id, call.arguments, {
       row: context.row,
       metric: (metric, value) => context.metric(metric, value),
       get signal() {
         return signal();
       },
     });
+    return toolResultOf(name, returned);
   }
 
   private refuse(call: ToolCall, reason: string): ToolAnswer {
@@ -131,8 +127,17 @@ export class ToolSession {
   private shown(content: ToolResult["content"]): ToolResult["content"] {
     const { maxLength, truncateSide } = this.options;
     if (typeof content === "string") return truncateText(content, maxLength, truncateSide);
-    return content.map((part) =>
-      typeof part.text === "string" ? { ...part, text: truncateText(part.text, maxLength, truncateSide) } : part,
-    );
+    return truncateParts(content, maxLength, truncateSide);
   }
+
+  private secondsOf({ timeout }: OfferedTool): number {
+    return timeout ?? this.options.timeout;
+  }
+}
+
+/** What was thrown, in words: a tool may throw anything. */
+function reasonOf(error: unknown): string {
+  if (typeof error === "string") return error;
+  const message = (error as { message?: unknown } | null | undefined)?.message;
+  return typeof message === "string" ? message : inspect(error);
 }

@@ -43,7 +43,7 @@ export abstract class Tool {
     return Promise.resolve(globalThis.crypto.randomUUID());
   }
 
-  /** Runs one call. A throw is told to the model as a tool message. */
+  /** Runs one call. A throw is told to the model as a tool message; text alone stands for a result without reward. */
   abstract execute(instance: string, args: Readonly<Record<string, unknown>>, ctx: ToolContext): Promise<ToolResult>;
 
   /** Reward of everything that the instance did; undefined where the tool gives none. Default: none. */
@@ -51,7 +51,7 @@ export abstract class Tool {
     return Promise.resolve(undefined);
   }
 
-  /** Closes the instance; called whatever happened. Default: nothing. */
+  /** Closes the instance; called whatever happened, `calcReward` included. Default: nothing. */
   release(_instance: string): Promise<void> {
     return Promise.resolve();
   }

@@ -8,17 +8,30 @@ const MARK = "(truncated)";
  * `middle` both ends.
  */
 export function truncateText(text: string, limit: number, side: TruncateSide): string {
-  // A text has no more characters than code units, and only a little of a long one is looked at.
-  if (text.length <= limit) return text;
-  const head = (count: number): string => [...text.slice(0, 2 * count)].slice(0, count).join("");
-  const tail = (count: number): string => (count === 0 ? "" : [...text.slice(-2 * count)].slice(-count).join(""));
-  if (text.length <= 2 * limit && [...text].length <= limit) return text;
+  // A text has no more characters than code units.
+  if (text.length <= limit || fits(text, limit)) return text;
+  const { start, mark, end } = cutAt(limit, side);
+  return `${firstOf(text, start)}${mark}${lastOf(text, end)}`;
+}
+
+/** How many characters are kept at the start and at the end, and the mark between them. */
+export function cutAt(limit: number, side: TruncateSide): { start: number; mark: string; end: number } {
   switch (side) {
     case "left":
-      return `${MARK}...${tail(limit)}`;
+      return { start: 0, mark: `${MARK}...`, end: limit };
     case "right":
-      return `${head(limit)}...${MARK}`;
+      return { start: limit, mark: `...${MARK}`, end: 0 };
     case "middle":
-      return `${head(Math.ceil(limit / 2))}...${MARK}...${tail(Math.floor(limit / 2))}`;
+      return { start: Math.ceil(limit / 2), mark: `...${MARK}...`, end: Math.floor(limit / 2) };
   }
 }
+
+/** Only a little of a long text is looked at. */
+const fits = (text: string, limit: number): boolean => text.length <= 2 * limit && [...text].length <= limit;
+
+/** The first `count` characters. */
+export const firstOf = (text: string, count: number): string => [...text.slice(0, 2 * count)].slice(0, count).join("");
+
+/** The last `count` characters. */
+export const lastOf = (text: string, count: number): string =>
+  count === 0 ? "" : [...text.slice(-2 * count)].slice(-count).join("");

@@ -53,7 +53,10 @@ export const agentLoops = [
       "Conversations of several turns: calls are parsed and run by the tools of `multi_turn.tool_config_path`, a simulated user answers where one is configured.",
     metrics: {
       "agent_loop/calls_not_run_count": "Calls after the last user turn that is allowed.",
+      "agent_loop/finalize_failed_count": "Interactions that threw or took too long when they were to finish.",
       "agent_loop/invalid_calls_count": "Calls that could not be read, of no tool, or with arguments that do not fit.",
+      "agent_loop/release_failed_count":
+        "Instances of tools that threw or took too long when they were to be released.",
       "agent_loop/results_not_shown_count": "Tool results and user messages that did not fit the response any more.",
       "agent_loop/template_drift":
         "Share of the conversations looked at (one in 64, or all where drift matters) whose history the chat template rewrote.",

@@ -1,10 +1,8 @@
 import {
   openAiToolCall,
   ToolSession,
-  withDeadline,
   type Generation,
   type Interaction,
-  type InteractionContext,
   type OfferedTool,
   type ParsedAnswer,
   type Tokenizer,
@@ -15,6 +13,7 @@ import {
   type TrajectoryEnd,
 } from "verl";
 import { ConversationHistory, type HistoryParts } from "./conversation-history.ts";
+import { InteractionSession } from "./interaction-session.ts";
 
 /** What a conversation does next; the loop goes from one to the other until `terminated`. */
 type AgentState = "pending" | "generating" | "processing_tools" | "interacting" | "terminated";
@@ -50,8 +49,6 @@ export interface ConversationParts extends HistoryParts {
   toolsKwargs: Readonly<Record<string, unknown>>;
 }
 
-/** Seconds that an interaction may take to finish. */
-const FINALIZE_S = 10;
 /** Tokens at a prompt's end that are looked at for an open reasoning tag. */
 const TAIL = 8;
 
@@ -61,10 +58,10 @@ export class ToolConversation {
   private reason: TerminationReason = "answered";
   private readonly history: ConversationHistory;
   private readonly session: ToolSession;
+  private readonly user: InteractionSession | undefined;
   private readonly schemas: ToolSchema[];
   /** What the parser made of the newest generation. */
   private answer: ParsedAnswer | undefined;
-  private interactionId: string | undefined;
   private assistantTurns = 0;
   private userTurns = 0;
   private calls = 0;
@@ -73,9 +70,10 @@ export class ToolConversation {
   private readonly turnScores: number[] = [];
 
   constructor(private readonly parts: ConversationParts) {
-    const { sample, ctx, tools, limits, toolsKwargs } = parts;
+    const { sample, ctx, tools, limits, toolsKwargs, interaction } = parts;
     this.history = new ConversationHistory(parts);
     this.schemas = [...tools.values()].map(({ schema }) => schema);
+    this.user = interaction && new InteractionSession(interaction, ctx, limits.tool_timeout_s);
     this.session = new ToolSession(tools, sample, ctx, toolsKwargs, {
       maxParallel: limits.max_parallel_calls,
       timeout: limits.tool_timeout_s,
@@ -88,8 +86,7 @@ export class ToolConversation {
     const fields: Record<string, unknown> = {};
     try {
       while (this.state !== "terminated") this.state = await this.step();
-      if (this.interactionId !== undefined)
-        fields.interaction_score = await this.parts.interaction!.calcScore(this.interactionId);
+      if (this.user !== undefined) fields.interaction_score = await this.user.calcScore();
     } finally {
       fields.tool_session_rewards = await this.close();
     }
@@ -112,17 +109,15 @@ export class ToolConversation {
   }
 
   private async begin(): Promise<AgentState> {
-    const { interaction, interactionKwargs, ctx } = this.parts;
-    if (interaction !== undefined) {
-      this.interactionId = await this.timed((context) => interaction.start(interactionKwargs, context));
-    }
+    const { interactionKwargs, ctx } = this.parts;
+    await this.user?.start(interactionKwargs);
     this.history.begin();
     ctx.signal.throwIfAborted();
     return "generating";
   }
 
   private async generate(): Promise<AgentState> {
-    const { ctx, sample, limits, interaction } = this.parts;
+    const { ctx, sample, limits } = this.parts;
     const left = this.history.room;
     if (left <= 0) return this.terminate("response_length");
     const prompt = this.history.ids();
@@ -144,7 +139,7 @@ export class ToolConversation {
       ctx.metric("agent_loop/calls_not_run_count", calls.length);
       return this.terminate("max_user_turns");
     }
-    if (interaction === undefined) return this.terminate("answered");
+    if (this.user === undefined) return this.terminate("answered");
     return noUserTurnLeft ? this.terminate("max_user_turns") : "interacting";
   }
 
@@ -175,10 +170,7 @@ export class ToolConversation {
   }
 
   private async interact(): Promise<AgentState> {
-    const interaction = this.parts.interaction!;
-    const turn = await this.timed((context) =>
-      interaction.respond(this.interactionId!, this.history.messages, context),
-    );
+    const turn = await this.user!.respond(this.history.messages);
     this.userTurns += 1;
     this.turnScores.push(turn.score);
     if (turn.terminate) return this.terminate("interaction");
@@ -233,28 +225,10 @@ export class ToolConversation {
     return tail.lastIndexOf("<think>") > tail.lastIndexOf("</think>");
   }
 
-  private timed<T>(work: (context: InteractionContext) => Promise<T>): Promise<T> {
-    const { ctx, limits } = this.parts;
-    return withDeadline(
-      limits.tool_timeout_s,
-      (signal) => work({ signal, metric: (name, value) => ctx.metric(name, value) }),
-      ctx.signal,
-    );
-  }
-
   /** Releases the tools and finishes the interaction, whatever happened. */
   private async close(): Promise<Record<string, number>> {
-    const { interaction, ctx } = this.parts;
-    const id = this.interactionId;
     this.history.reportDrift();
-    const [rewards] = await Promise.all([
-      this.session.close(),
-      id === undefined
-        ? undefined
-        : withDeadline(FINALIZE_S, () => interaction!.finalize(id)).catch(() =>
-            ctx.metric("agent_loop/finalize_failed_count", 1),
-          ),
-    ]);
+    const [rewards] = await Promise.all([this.session.close(), this.user?.close()]);
     return rewards;
   }
 

@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { interactions } from "../../plugins/interaction/index.ts";
 import { converse, registerOnce } from "../agent/support/conversation.ts";
@@ -54,6 +55,36 @@ describe("an interaction", () => {
     ).rejects.toMatchObject({ code: "VERL_AGENT_INTERACTION", hint: expect.stringContaining("again") as unknown });
     await expect(converse({ ...again, row: {}, say: () => "x" })).rejects.toThrow("A row names no interaction");
   });
+});
+
+describe("an interaction that does not do its part", () => {
+  const odd = (kwargs: object) =>
+    converse({
+      interactions: "interaction:\n  - { name: odd, class_name: test-odd }\n",
+      row: { interaction_kwargs: { name: "odd", ...kwargs } },
+      overrides: ["tool_timeout_s=0.05"],
+      say: () => "x",
+    });
+
+  it.each(["respond", "calcScore"])("is given up when its %s hangs, and finished", async (hangs) => {
+    await expect(odd({ hangs })).rejects.toThrow("timed out after 0.05 s");
+    expect(said).toEqual(["finalize odd"]);
+  });
+
+  it("is finished when it starts too late, and the run does not wait for that", async () => {
+    await expect(odd({ hangs: "start" })).rejects.toThrow("timed out after 0.05 s");
+    expect(said).toEqual([]);
+    await sleep(250);
+    expect(said).toEqual(["finalize odd"]);
+  });
+
+  it.each([[null], [{}], [{ terminate: false, score: 1 }], [{ terminate: true }]])(
+    "is told what its respond must return, not %j",
+    async (says) => {
+      await expect(odd({ says })).rejects.toThrow("Odd.respond must return { terminate, content, score }");
+      expect(said).toEqual(["finalize odd"]);
+    },
+  );
 });
 
 describe("gsm8k", () => {

@@ -25,10 +25,14 @@ const multiTurn = section("Conversations of several turns with tools and interac
     ["left", "middle", "right"],
     { "x-departure": "In verl the side is the one that is kept." },
   ),
-  tool_timeout_s: number("Seconds that one tool call may take; a tool's own `timeout_s` goes before.", 60, {
-    exclusiveMinimum: 0,
-    "x-departure": "Not in verl, where a call that hangs holds the step.",
-  }),
+  tool_timeout_s: number(
+    "Seconds that one tool call may take, where the tool has no `timeout_s` of its own, or one call of an interaction.",
+    60,
+    {
+      exclusiveMinimum: 0,
+      "x-departure": "Not in verl, where a call that hangs holds the step.",
+    },
+  ),
   max_invalid_calls: integer(
     "Consecutive invalid calls (unreadable, of no tool, with arguments that do not fit) that end a conversation; null: no limit.",
     null,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Interaction, type InteractionTurn } from "../../../core/agent/interaction.ts";
 import { provide } from "../../../core/registry/index.ts";
 import type { ChatMessage } from "../../../core/data/tokenizer.ts";
@@ -35,4 +36,35 @@ class Again extends Interaction {
   }
 }
 
-export const testInteractions = [provide("interaction", "test-again", { description: "Again.", create: Again })];
+/** Hangs in the method that the row's `hangs` names, or returns what its `says` has. */
+class Odd extends Interaction {
+  private kwargs: Readonly<Record<string, unknown>> = {};
+
+  override async start(kwargs: Readonly<Record<string, unknown>>): Promise<string> {
+    this.kwargs = kwargs;
+    if (kwargs.hangs === "start") await sleep(200);
+    return "odd";
+  }
+
+  respond(): Promise<InteractionTurn> {
+    return this.answer("respond", "says" in this.kwargs ? this.kwargs.says : { terminate: true, score: 1 });
+  }
+
+  override calcScore(): Promise<number> {
+    return this.answer("calcScore", 0.5);
+  }
+
+  override finalize(instance: string): Promise<void> {
+    said.push(`finalize ${instance}`);
+    return Promise.resolve();
+  }
+
+  private answer<T>(method: string, value: unknown): Promise<T> {
+    return this.kwargs.hangs === method ? new Promise(() => undefined) : Promise.resolve(value as T);
+  }
+}
+
+export const testInteractions = [
+  provide("interaction", "test-again", { description: "Again.", create: Again }),
+  provide("interaction", "test-odd", { description: "Odd.", create: Odd }),
+];
