@@ -43,7 +43,10 @@ export abstract class Tool {
     return Promise.resolve(globalThis.crypto.randomUUID());
   }
 
-  /** Runs one call. A throw is told to the model as a tool message; text alone stands for a result without reward. */
+  /**
+   * Runs one call. A throw is told to the model as a tool message, and so is a result of another form; from JavaScript, text alone
+   * stands for a result without reward.
+   */
   abstract execute(instance: string, args: Readonly<Record<string, unknown>>, ctx: ToolContext): Promise<ToolResult>;
 
   /** Reward of everything that the instance did; undefined where the tool gives none. Default: none. */

@@ -1,47 +1,58 @@
+import {
+  add,
+  divide,
+  floorDivide,
+  multiply,
+  negate,
+  ofDoubles,
+  power,
+  readNumber,
+  remainder,
+  rounding,
+  subtract,
+  type ExactNumber,
+} from "./exact-number.ts";
+
 /** Longer expressions and deeper nesting are refused. */
 const LONGEST = 1000;
 const DEEPEST = 64;
-/** What a double holds for sure; the rest of its digits is rounding. */
-const DIGITS = 15;
 
 const CONSTANTS: Readonly<Record<string, number>> = { pi: Math.PI, e: Math.E };
 
-const FUNCTIONS: Readonly<Record<string, (...values: number[]) => number>> = {
-  abs: Math.abs,
-  ceil: Math.ceil,
-  cos: Math.cos,
-  exp: Math.exp,
-  floor: Math.floor,
-  ln: Math.log,
-  log: Math.log10,
-  max: Math.max,
-  min: Math.min,
-  round: Math.round,
-  sin: Math.sin,
-  sqrt: Math.sqrt,
-  tan: Math.tan,
+/** Functions of one value. */
+const FUNCTIONS: Readonly<Record<string, (value: ExactNumber) => ExactNumber>> = {
+  abs: (value) => (value < 0 ? negate(value) : value),
+  ceil: rounding(Math.ceil),
+  cos: ofDoubles(Math.cos),
+  exp: ofDoubles(Math.exp),
+  floor: rounding(Math.floor),
+  ln: ofDoubles(Math.log),
+  log: ofDoubles(Math.log10),
+  round: rounding(Math.round),
+  sin: ofDoubles(Math.sin),
+  sqrt: ofDoubles(Math.sqrt),
+  tan: ofDoubles(Math.tan),
+};
+
+/** Functions of one value or more: which of two they choose. */
+const CHOICES: Readonly<Record<string, (a: ExactNumber, b: ExactNumber) => ExactNumber>> = {
+  max: (a, b) => (b > a ? b : a),
+  min: (a, b) => (b < a ? b : a),
 };
 
 const TOKEN = /\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z]+)|(\*\*|\/\/|[-+*/%^(),]))/y;
 
 type Token =
-  { readonly kind: "number"; readonly value: number } | { readonly kind: "name" | "sign"; readonly text: string };
+  { readonly kind: "number"; readonly value: ExactNumber } | { readonly kind: "name" | "sign"; readonly text: string };
 
 /**
  * The value of an arithmetic expression: numbers, `+ - * / // % ** ^`, brackets, `pi`, `e` and a few functions, with Python's precedence.
+ * Integers are exact.
  * @throws Error in words for whoever wrote the expression
  */
-export function evaluate(expression: string): number {
+export function evaluate(expression: string): ExactNumber {
   if (expression.length > LONGEST) throw new Error(`the expression has more than ${LONGEST} characters`);
-  const value = new Evaluator(tokenize(expression)).whole();
-  if (Number.isNaN(value)) throw new Error("the expression has no value");
-  if (!Number.isFinite(value)) throw new Error("the value is infinite or too large");
-  return value;
-}
-
-/** A value as people write it: `0.3` for 0.1 + 0.2. */
-export function formatNumber(value: number): string {
-  return String(Number.isSafeInteger(value) ? value : Number(value.toPrecision(DIGITS)));
+  return new Evaluator(tokenize(expression)).whole();
 }
 
 function tokenize(text: string): Token[] {
@@ -53,7 +64,7 @@ function tokenize(text: string): Token[] {
     if (match === null)
       throw new Error(`"${text[at]!.trim() || text.slice(at).trimStart()[0]}" is no part of an expression`);
     const [, number, name, sign] = match;
-    if (number !== undefined) tokens.push({ kind: "number", value: Number(number) });
+    if (number !== undefined) tokens.push({ kind: "number", value: readNumber(number) });
     else if (name !== undefined) tokens.push({ kind: "name", text: name });
     else tokens.push({ kind: "sign", text: sign! });
   }
@@ -66,50 +77,44 @@ class Evaluator {
 
   constructor(private readonly tokens: readonly Token[]) {}
 
-  whole(): number {
+  whole(): ExactNumber {
     const value = this.sum();
     const rest = this.tokens[this.at];
     if (rest !== undefined) throw new Error(`${describe(rest)} is not expected`);
     return value;
   }
 
-  private sum(): number {
+  private sum(): ExactNumber {
     let value = this.product();
     for (;;) {
-      if (this.take("+")) value += this.product();
-      else if (this.take("-")) value -= this.product();
+      if (this.take("+")) value = add(value, this.product());
+      else if (this.take("-")) value = subtract(value, this.product());
       else return value;
     }
   }
 
-  private product(): number {
+  private product(): ExactNumber {
     let value = this.signed();
     for (;;) {
-      if (this.take("*")) value *= this.signed();
-      else if (this.take("/")) value /= this.divisor();
-      else if (this.take("//")) value = Math.floor(value / this.divisor());
-      else if (this.take("%")) value = remainder(value, this.divisor());
+      if (this.take("*")) value = multiply(value, this.signed());
+      else if (this.take("/")) value = divide(value, this.signed());
+      else if (this.take("//")) value = floorDivide(value, this.signed());
+      else if (this.take("%")) value = remainder(value, this.signed());
       else return value;
     }
-  }
-
-  private divisor(): number {
-    const value = this.signed();
-    if (value === 0) throw new Error("division by zero");
-    return value;
   }
 
   /** A minus binds looser than a power: −2² is −4. */
-  private signed(): number {
+  private signed(): ExactNumber {
     return this.nested(() => {
-      if (this.take("-")) return -this.signed();
+      if (this.take("-")) return negate(this.signed());
       if (this.take("+")) return this.signed();
       const base = this.primary();
-      return this.take("**", "^") ? base ** this.signed() : base;
+      return this.take("**", "^") ? power(base, this.signed()) : base;
     });
   }
 
-  private primary(): number {
+  private primary(): ExactNumber {
     const token = this.tokens[this.at];
     if (token === undefined) throw new Error("the expression ends too early");
     this.at += 1;
@@ -121,22 +126,24 @@ class Evaluator {
     return value;
   }
 
-  private named(name: string): number {
+  private named(name: string): ExactNumber {
     if (Object.hasOwn(CONSTANTS, name)) return CONSTANTS[name]!;
-    if (!Object.hasOwn(FUNCTIONS, name)) {
-      const known = [...Object.keys(CONSTANTS), ...Object.keys(FUNCTIONS)].sort().join(", ");
+    const choose = Object.hasOwn(CHOICES, name) ? CHOICES[name]! : undefined;
+    const apply = Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name]! : undefined;
+    if (choose === undefined && apply === undefined) {
+      const known = [CONSTANTS, FUNCTIONS, CHOICES].flatMap(Object.keys).sort().join(", ");
       throw new Error(`"${name}" is not known; there are ${known}`);
     }
     this.expect("(");
     const values = [this.nested(() => this.sum())];
     while (this.take(",")) values.push(this.nested(() => this.sum()));
     this.expect(")");
-    const many = name === "max" || name === "min";
-    if (!many && values.length > 1) throw new Error(`${name} takes one value`);
-    return FUNCTIONS[name]!(...values);
+    if (choose !== undefined) return values.reduce(choose);
+    if (values.length > 1) throw new Error(`${name} takes one value`);
+    return apply!(values[0]!);
   }
 
-  private nested(read: () => number): number {
+  private nested(read: () => ExactNumber): ExactNumber {
     if (++this.depth > DEEPEST) throw new Error("the expression is nested too deeply");
     const value = read();
     this.depth -= 1;
@@ -156,8 +163,5 @@ class Evaluator {
     throw new Error(`"${text}" is missing${token === undefined ? " at the end" : ` before ${describe(token)}`}`);
   }
 }
-
-/** With the sign of the divisor, as in Python. */
-const remainder = (value: number, divisor: number): number => value - divisor * Math.floor(value / divisor);
 
 const describe = (token: Token): string => `"${token.kind === "number" ? token.value : token.text}"`;

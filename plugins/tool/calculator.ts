@@ -1,5 +1,6 @@
 import { inject, Tool, TOOL_ENTRY, type ToolEntry, type ToolResult, type ToolSchema } from "verl";
-import { evaluate, formatNumber } from "./arithmetic.ts";
+import { evaluate } from "./arithmetic.ts";
+import { formatNumber } from "./exact-number.ts";
 
 const SCHEMA: ToolSchema = {
   type: "function",
@@ -14,7 +15,7 @@ const SCHEMA: ToolSchema = {
   },
 };
 
-/** Arithmetic, without any code being run. Name and argument are those of the tools file's schema, where it has one. */
+/** Arithmetic, exact in integers, without any code being run. Name and argument are those of the tools file's schema, where it has one. */
 export class Calculator extends Tool {
   readonly schema: ToolSchema;
   private readonly argument: string;

@@ -10,7 +10,8 @@ import { SearchTool } from "./search.ts";
 /** Keys of the registry `tool`; verl's class names, which its tools files have, are aliases. */
 export const tools = [
   provide("tool", "calculator", {
-    description: "Evaluates arithmetic: + - * / // % **, brackets, pi, e and a few functions.",
+    description:
+      "Evaluates arithmetic: + - * / // % **, brackets, pi, e and a few functions; integers are exact, up to 1000 digits.",
     create: Calculator,
   }),
   provide("tool", "gsm8k", {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { evaluate, formatNumber } from "../../plugins/tool/arithmetic.ts";
+import { evaluate } from "../../plugins/tool/arithmetic.ts";
+import { formatNumber } from "../../plugins/tool/exact-number.ts";
 
 describe("evaluate", () => {
   it.each([
@@ -19,7 +20,45 @@ describe("evaluate", () => {
     ["2*pi", 2 * Math.PI],
     ["--3", 3],
     ["+(4)", 4],
-  ])("%s is %d", (expression, value) => expect(evaluate(expression)).toBeCloseTo(value, 12));
+  ])("%s is %d", (expression, value) => expect(Number(evaluate(expression))).toBeCloseTo(value, 12));
+
+  it.each([
+    ["2**53+1", "9007199254740993"],
+    ["123456789*987654321", "121932631112635269"],
+    ["100000000000000001-100000000000000000", "1"],
+    ["-(2**64)", "-18446744073709551616"],
+    ["10**30/10**29", "10"],
+    ["10**30//7", "142857142857142857142857142857"],
+    ["-(10**30)//7", "-142857142857142857142857142858"],
+    ["-(10**30) % 7", "6"],
+    ["10**30 % -7", "-6"],
+    ["max(2**53, 2**53+1) - min(2**53, 2**53+1)", "1"],
+    ["abs(-(2**53+1)) + floor(0.5) + round(1.2)", "9007199254740994"],
+    ["floor(7.5) * 10**20", "700000000000000000000"],
+    ["(-1)**(10**40+1)", "-1"],
+    ["0**(10**40)", "0"],
+    ["2**3000 // 2**2999", "2"],
+    ["6/4", "1.5"],
+    ["9007199254740993*1.0", "9.00719925474099e+15"],
+    ["10**20/3", "3.33333333333333e+19"],
+    ["1e15+0.3", "1e+15"],
+    ["1e14+0.3", "100000000000000"],
+    ["10**15*1.0", "1000000000000000"],
+  ])("%s is %s to the last digit", (expression, value) => expect(formatNumber(evaluate(expression))).toBe(value));
+
+  it("takes no time for what is too large", () => {
+    const large = ["9**9**9", "9**9**9**9", "(10**999)**(10**999)", "-(2**99999999)", "9*".repeat(499) + "9"];
+    const tower = `${"2**(".repeat(15)}2${")".repeat(15)}`;
+    const product = Array(90).fill("9**1000").join("*");
+    const started = performance.now();
+    for (const expression of [...large, tower, product])
+      try {
+        formatNumber(evaluate(expression));
+      } catch (error) {
+        expect((error as Error).message).toContain("too large");
+      }
+    expect(performance.now() - started).toBeLessThan(200);
+  });
 
   it.each([
     ["", "ends too early"],
@@ -32,7 +71,11 @@ describe("evaluate", () => {
     ["sqrt(1, 2)", "takes one value"],
     ["1/0", "division by zero"],
     ["1//0", "division by zero"],
-    ["2**99999", "infinite or too large"],
+    ["2**99999", "infinite or too large: integers may have 1000 digits"],
+    ["10**999*10", "1000 digits"],
+    ["2.5**99999", "infinite or too large"],
+    ["10**400*0.5", "more than 308 digits"],
+    ["0**-1", "division by zero"],
     ["sqrt(-1)", "no value"],
     ["a=1", '"=" is no part of an expression'],
     ["process.exit(1)", '"." is no part of an expression'],
@@ -57,14 +100,14 @@ describe("evaluate", () => {
         }),
       ),
     }));
-    fc.assert(fc.property(node, ({ text, value }) => expect(evaluate(text) === value).toBe(true)));
+    fc.assert(fc.property(node, ({ text, value }) => expect(Number(evaluate(text)) === value).toBe(true)));
   });
 
   it("ends on any text", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(..."0123456789.+-*/%^()e, sqrtmaxpi") }), (text) => {
         try {
-          expect(Number.isFinite(evaluate(text))).toBe(true);
+          expect(formatNumber(evaluate(text))).toMatch(/^-?\d+(\.\d+)?(e[-+]\d+)?$/);
         } catch (error) {
           expect(error).toBeInstanceOf(Error);
         }
