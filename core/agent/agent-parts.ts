@@ -6,7 +6,7 @@ import { nearest } from "../registry/nearest.ts";
 import type { RunContainer } from "../registry/run-container.ts";
 import type { AgentLoop } from "./agent-loop.ts";
 import { AgentsFile } from "../config/agents-file.ts";
-import { mapField, readEntriesFile, textField } from "../config/entries-file.ts";
+import { readClassesFile } from "../config/classes-file.ts";
 import type { Interaction } from "./interaction.ts";
 import { ToolBox, type OfferedTool } from "./tool-box.ts";
 import type { ToolParser } from "./tool-parser.ts";
@@ -113,18 +113,21 @@ export class AgentParts {
   }
 
   private loadInteractions(): ReadonlyMap<string, Interaction> {
-    const { interaction_config_path: path } = this.multiTurn;
-    const option = `${MULTI_TURN}.interaction_config_path`;
-    const entries = path === null ? [] : readEntriesFile(path, "interaction", option);
-    return new Map(
-      entries.map((entry) => {
-        const key = textField(entry, "class_name", option);
-        const name = typeof entry.name === "string" ? entry.name : key;
-        const options = mapField(entry, "config", option);
-        const locate = { file: path!, path: option };
-        return [name, this.container.create("interaction", key, { options, locate })];
-      }),
-    );
+    const interactions = new Map<string, Interaction>();
+    for (const { key, options, locate, entry } of readClassesFile(
+      "interaction",
+      this.multiTurn.interaction_config_path,
+    )) {
+      const name = typeof entry.name === "string" ? entry.name : key;
+      if (interactions.has(name)) {
+        throw new VerlError("VERL_AGENT_FILE", `Two interactions are called "${name}".`, {
+          location: locate,
+          hint: "Give one of them another `name`.",
+        });
+      }
+      interactions.set(name, this.container.create("interaction", key, { options, locate }));
+    }
+    return interactions;
   }
 }
 

@@ -2,7 +2,7 @@ import { Ajv, type ValidateFunction } from "ajv";
 import { VerlError } from "../errors/verl-error.ts";
 import type { Logger } from "../registry/logger.ts";
 import type { RunContainer } from "../registry/run-container.ts";
-import { mapField, readEntriesFile, textField, type FileEntry } from "../config/entries-file.ts";
+import { readClassesFile, type ListedClass } from "../config/classes-file.ts";
 import type { Tool } from "./tool.ts";
 import { TOOL_ENTRY, ToolServer, type ToolSchema } from "./tool.ts";
 
@@ -21,8 +21,8 @@ export interface OfferedTool {
 const OPTION = "actor_rollout_ref.rollout.multi_turn.tool_config_path";
 
 /**
- * The tools of a run, from verl's tools file: `tools:`, a list of `class_name` (a key of the registry `tool`), `config` (its options) and
- * `tool_schema`. Each is constructed once and serves all samples; servers are asked for their tools once.
+ * The tools of a run, from verl's tools file: `tools:`, a list of `class_name` (a key of the registry `tool`), `config` (its options),
+ * `tool_schema` and `timeout_s`. Each is constructed once and serves all samples; servers are asked for their tools once.
  */
 export class ToolBox {
   private offered: Promise<ReadonlyMap<string, OfferedTool>> | undefined;
@@ -53,9 +53,8 @@ export class ToolBox {
 
   private async open(): Promise<ReadonlyMap<string, OfferedTool>> {
     const tools = new Map<string, OfferedTool>();
-    const entries = this.path === null ? [] : readEntriesFile(this.path, "tools", OPTION);
-    for (const entry of entries) {
-      for (const offered of await this.create(entry)) {
+    for (const listed of readClassesFile("tool", this.path)) {
+      for (const offered of await this.create(listed)) {
         const { name } = offered.schema.function;
         if (tools.has(name)) {
           throw new VerlError("VERL_AGENT_TOOL", `Two tools are called "${name}".`, {
@@ -69,20 +68,15 @@ export class ToolBox {
     return tools;
   }
 
-  private async create(entry: FileEntry): Promise<OfferedTool[]> {
-    const key = textField(entry, "class_name", OPTION);
-    const { type: _native, ...options } = mapField(entry, "config", OPTION);
-    const instance = this.container.create("tool", key, {
-      options,
-      locate: { file: this.path!, path: OPTION },
-      values: { [TOOL_ENTRY]: entry },
-    });
-    const timeout = typeof entry.timeout_s === "number" ? entry.timeout_s : undefined;
+  private async create({ key, options, locate, entry }: ListedClass): Promise<OfferedTool[]> {
+    const { tool_schema, timeout_s } = entry;
+    const instance = this.container.create("tool", key, { options, locate, values: { [TOOL_ENTRY]: entry } });
+    const timeout = (timeout_s as number | null | undefined) ?? undefined;
     if (instance instanceof ToolServer) {
       this.servers.push(instance);
       return (await instance.open()).map((tool) => this.offer(tool, tool.schema, timeout));
     }
-    return [this.offer(instance, (entry.tool_schema as ToolSchema | undefined) ?? instance.schema, timeout)];
+    return [this.offer(instance, (tool_schema as ToolSchema | null | undefined) ?? instance.schema, timeout)];
   }
 
   private offer(tool: Tool, schema: ToolSchema, timeout: number | undefined): OfferedTool {

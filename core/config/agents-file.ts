@@ -1,5 +1,7 @@
 import type { ErrorLocation } from "../errors/index.ts";
 import { registries, resolveOptions, type KeysBeside } from "../registry/index.ts";
+import { missingFiles } from "./option-files.ts";
+import type { Problem } from "./problem.ts";
 import { readEntriesFile, textField, type FileEntry } from "./entries-file.ts";
 
 /** Where the config names the file. */
@@ -35,9 +37,12 @@ export class AgentsFile {
     return { key, options: resolveOptions("agent_loop", key, given, locate), locate };
   }
 
-  /** Finds what no entry of the file may have wrong. @throws as `find` */
-  check(): void {
-    for (const entry of this.entries) this.find(textField(entry, "name", AGENTS_FILE));
+  /** Finds what no entry of the file may have wrong. @returns files that their options name and that are not there. @throws as `find` */
+  check(): Problem[] {
+    return this.entries.flatMap((entry) => {
+      const { key, options, locate } = this.find(textField(entry, "name", AGENTS_FILE))!;
+      return missingFiles("agent_loop", key, options, locate);
+    });
   }
 
   /** Makes sure that there is a loop of that name, here or in the registry. @throws VERL_REGISTRY_KEY_UNKNOWN with the nearest of both */

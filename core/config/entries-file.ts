@@ -72,5 +72,6 @@ export function mapField(entry: FileEntry, field: string, option: string): Recor
   });
 }
 
-const isMap = (value: unknown): value is Record<string, unknown> =>
+/** Whether it is a map, as YAML has them. */
+export const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,6 +1,7 @@
 import { isVerlError } from "../errors/index.ts";
 import { kindInfo, KIND_NAMES, registries, resolveOptions, type Kind, type OptionProblem } from "../registry/index.ts";
 import { AgentsFile } from "./agents-file.ts";
+import { checkClassesFile } from "./classes-file.ts";
 import type { LoadedConfig } from "./load.ts";
 import { byImportance, type Note } from "./note.ts";
 import { problemsError, type Problem } from "./problem.ts";
@@ -72,6 +73,7 @@ export function checkSelections<S extends SchemaName>(
   const notes: Note[] = [...loaded.notes];
   let values = fromValue(loaded.config, { from: "default" }) as MapNode;
   const agents = loaded.schema === "ppo" ? readAgents(loaded.config as PpoConfig) : undefined;
+  if (loaded.schema === "ppo") checkClassesFiles(loaded.config as PpoConfig);
   for (const selector of selectorsOf(loaded.schema)) {
     const path = parsePath(selector.path);
     const node = getAt(values, path);
@@ -123,12 +125,29 @@ export function checkSelections<S extends SchemaName>(
   function readAgents({ actor_rollout_ref: policy }: PpoConfig): AgentsFile | undefined {
     const path = policy.rollout.agent.agent_loop_config_path;
     try {
-      const file = new AgentsFile(path);
-      file.check();
+      const file = new AgentsFile(pathOf(path));
+      problems.push(...file.check());
       return file;
     } catch (error) {
       problems.push(...problemsOf(error));
       return undefined;
+    }
+  }
+
+  function checkClassesFiles({ actor_rollout_ref: policy, data }: PpoConfig): void {
+    const { tool_config_path: tools, interaction_config_path: interactions } = policy.rollout.multi_turn;
+    const further = data.tool_config_path === tools ? null : data.tool_config_path;
+    const reads = [
+      () => checkClassesFile("tool", pathOf(tools)),
+      () => checkClassesFile("interaction", pathOf(interactions)),
+      () => checkClassesFile("tool", pathOf(further), "data.tool_config_path"),
+    ];
+    for (const read of reads) {
+      try {
+        problems.push(...read());
+      } catch (error) {
+        problems.push(...problemsOf(error));
+      }
     }
   }
 
@@ -144,6 +163,9 @@ export function checkSelections<S extends SchemaName>(
     return Object.fromEntries(options.filter(([name]) => !idle(name)));
   }
 }
+
+/** A path of the config; a value of another type, which is reported by itself, names no file. */
+const pathOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
 /** An unknown key, or each wrong option by itself. */
 export function problemsOf(error: unknown): Problem[] {

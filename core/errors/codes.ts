@@ -17,7 +17,7 @@ export interface CodeEntry {
 export const ERROR_CODES = {
   VERL_AGENT_FILE: {
     blame: "user",
-    when: "A YAML file of tools, interactions or agent loops is missing, does not parse, or lacks a field.",
+    when: "A YAML file of tools, interactions or agent loops is missing, does not parse, or lacks a field or has one that means nothing.",
   },
   VERL_AGENT_FUNCTION: {
     blame: "user",
@@ -35,7 +35,7 @@ export const ERROR_CODES = {
   },
   VERL_AGENT_TOOL: {
     blame: "user",
-    when: "Tools of a run have no name or the same name, or a row selects one that there is not.",
+    when: "Tools of a run have no name or the same name, a schema that is none, or a row or an option selects one that there is not.",
   },
   VERL_AGENT_TOOL_FORMAT: {
     blame: "user",

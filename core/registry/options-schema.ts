@@ -15,6 +15,7 @@ function instance(): Ajv {
     allowUnionTypes: true,
     verbose: true,
     keywords: ["markdownDescription"],
+    formats: { file: true }, // Whether it is there, the config's check says: it is another matter where it is read.
   }));
 }
 

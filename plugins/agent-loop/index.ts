@@ -12,6 +12,7 @@ export const agentLoops = [
       properties: {
         path: {
           type: "string",
+          format: "file",
           description: "The agent's .ts or .js file; a relative path starts at the working directory.",
         },
         function: { type: "string", default: "run", description: "Name of the exported function." },

@@ -38,7 +38,11 @@ export const tools = [
           additionalProperties: false,
           required: ["mcp_servers_config_path"],
           properties: {
-            mcp_servers_config_path: { type: "string", description: "JSON file with the map `mcpServers`." },
+            mcp_servers_config_path: {
+              type: "string",
+              format: "file",
+              description: "JSON file with the map `mcpServers`.",
+            },
             tool_selected_list: {
               type: ["array", "null"],
               items: { type: "string" },

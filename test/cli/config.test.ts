@@ -39,6 +39,22 @@ describe("verl config", () => {
     expect(stderr).toContain("Did you mean `algorithm.adv_estimator`?");
   });
 
+  it.each(["config validate", "train"])(
+    "%s ends with code 2 where a file that the run reads is not there",
+    async (words) => {
+      writeFileSync(join(cwd, "agents.yaml"), "agent_loops: [{ name: a, _target_: gateway_agent, path: none.ts }]\n");
+      const rollout = "actor_rollout_ref.rollout";
+      const options = [
+        `${rollout}.agent.agent_loop_config_path=${join(cwd, "agents.yaml")}`,
+        `${rollout}.multi_turn.tool_config_path=none.yaml`,
+      ];
+      const { code, stderr } = await cli([...words.split(" "), "good.yaml", ...options], { cwd });
+      expect(code).toBe(2);
+      expect(stderr).toContain('"none.ts", where there is no file');
+      expect(stderr).toContain('The file "none.yaml" cannot be read');
+    },
+  );
+
   it("recognises a config of the other command, and names the command that prints its keys", async () => {
     const [train, sft] = ["sft.yaml", "grpo.yaml"].map((name) => `examples/sort-letters/${name}`) as [string, string];
     const first = (text: string) => text.slice(text.indexOf("1. "), text.indexOf("2. "));

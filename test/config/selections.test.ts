@@ -126,6 +126,74 @@ describe("validateSelections", () => {
     });
   });
 
+  describe("of the tools and the simulated users that files name", () => {
+    const MULTI_TURN = "actor_rollout_ref.rollout.multi_turn";
+    const wrong = (files: Record<string, string>, ...options: string[]) =>
+      withFiles(files, (folder) => {
+        const there = options.map((option) => option.replace("=/", `=${folder}/`));
+        return problemsOf(() => validateSelections(load([...chosen, ...there])));
+      });
+    const tools = `${MULTI_TURN}.tool_config_path`;
+    const users = `${MULTI_TURN}.interaction_config_path`;
+
+    it("refuses files that are not there", () => {
+      const problems = wrong({}, `${tools}=/none.yaml`, `${users}=/none.yaml`, "data.tool_config_path=/other.yaml");
+      expect(problems.map(({ code, location: { path } }) => [code, path])).toEqual([
+        ["VERL_AGENT_FILE", tools],
+        ["VERL_AGENT_FILE", users],
+        ["VERL_AGENT_FILE", "data.tool_config_path"],
+      ]);
+    });
+
+    it.each([
+      ["tools: [{ class_name: calculater }]", "VERL_REGISTRY_KEY_UNKNOWN", "calculater"],
+      [
+        "tools: [{ class_name: search, config: { retrieval_service_url: 'http://x', top_k: 3 } }]",
+        "VERL_OPTIONS_INVALID",
+        "topk",
+      ],
+      ["tools: [{ class_name: calculator, timout_s: 3 }]", "VERL_AGENT_FILE", "timout_s"],
+      [
+        "tools: [{ class_name: mcp, config: { mcp: { mcp_servers_config_path: none.json } } }]",
+        "VERL_OPTIONS_INVALID",
+        '`mcp.mcp_servers_config_path` of "mcp" is "none.json", where there is no file',
+      ],
+    ])("refuses a tools file with %s", (text, code, message) => {
+      const [problem] = wrong({ "tools.yaml": text }, `${tools}=/tools.yaml`);
+      expect(problem).toMatchObject({ code, message: expect.stringContaining(message) as unknown });
+    });
+
+    it("refuses a simulated user that nothing goes by", () => {
+      const problems = wrong({ "users.yaml": "interaction: [{ class_name: gsm8 }]" }, `${users}=/users.yaml`);
+      expect(problems).toMatchObject([{ code: "VERL_REGISTRY_KEY_UNKNOWN", location: { path: users } }]);
+    });
+
+    it.each([tools, users, "actor_rollout_ref.rollout.agent.agent_loop_config_path"])(
+      "leaves %s to the config's own checks where it is no text",
+      async (path) => {
+        const run = loadRunConfig({ schema: "ppo", overrides: [`${path}=[a]`], env: {} });
+        await expect(run).rejects.toMatchObject({ code: "VERL_CONFIG_VALUE" });
+      },
+    );
+  });
+
+  it("refuses an agent whose file is not there", () => {
+    const AGENT = "actor_rollout_ref.rollout.agent";
+    const entry = "agent_loops: [{ name: mine, _target_: gateway_agent, path: nowhere/agent.ts }]";
+    withFiles({ "agents.yaml": entry }, (folder) => {
+      const problems = problemsOf(() =>
+        validateSelections(load([...chosen, `${AGENT}.agent_loop_config_path=${folder}/agents.yaml`])),
+      );
+      expect(problems).toMatchObject([
+        {
+          code: "VERL_OPTIONS_INVALID",
+          message: expect.stringContaining('"nowhere/agent.ts", where there is no file') as unknown,
+          location: { path: `${AGENT}.agent_loop_config_path` },
+        },
+      ]);
+    });
+  });
+
   it("lets the embedded engines stand in for verl's, and leaves its trackers out, aloud", () => {
     const { config, notes } = validateSelections(
       load([

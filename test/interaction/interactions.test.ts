@@ -57,6 +57,21 @@ describe("an interaction", () => {
   });
 });
 
+describe("an interactions file", () => {
+  it.each([
+    ["{ class_name: test-again, nmae: a }", "a field `nmae`"],
+    ["{ class_name: test-again, name: 3 }", "3 as its `name`"],
+    ["{ class_name: test-again }\n  - { class_name: test-again }", 'Two interactions are called "test-again"'],
+  ])("is refused for %s", async (entry, message) => {
+    const row = { interaction_kwargs: { name: "test-again" } };
+    const run = converse({ interactions: `interaction:\n  - ${entry}\n`, row, say: () => "x" });
+    await expect(run).rejects.toMatchObject({
+      code: "VERL_AGENT_FILE",
+      message: expect.stringContaining(message) as unknown,
+    });
+  });
+});
+
 describe("an interaction that does not do its part", () => {
   const odd = (kwargs: object) =>
     converse({

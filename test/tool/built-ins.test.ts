@@ -168,6 +168,32 @@ describe("a tools file", () => {
     });
   });
 
+  const calculator = (more: string): string => `tools:\n  - { class_name: calculator, ${more} }\n`;
+
+  it.each([
+    ["timout_s: 3", "VERL_AGENT_FILE", "a field `timout_s`", 'Did you mean "timeout_s"?'],
+    ["tool_schemaa: {}", "VERL_AGENT_FILE", "a field `tool_schemaa`", 'Did you mean "tool_schema"?'],
+    ["timeout_s: '0.05'", "VERL_AGENT_FILE", '"0.05" as its `timeout_s`', "a number of seconds"],
+    ["timeout_s: 0", "VERL_AGENT_FILE", "0 as its `timeout_s`", "a number of seconds"],
+    ["tool_schema: 3", "VERL_AGENT_TOOL", "without `function`", "{ type: function, function:"],
+    ["tool_schema: { type: function }", "VERL_AGENT_TOOL", "without `function`", "{ type: function, function:"],
+    ["tool_schema: { function: { nam: calc } }", "VERL_AGENT_TOOL", "without `function.name`", "{ type: function"],
+    ["tool_schema: { function: { name: calc } }", "VERL_AGENT_TOOL", "without `function.parameters`", "JSON Schema"],
+    ["mcp: {}", "VERL_OPTIONS_INVALID", "no option `mcp`", "verl info tool calculator"],
+  ])("is refused for %s", async (more, code, message, hint) => {
+    await expect(toolAgent({ tools: calculator(more) }).parts.tools()).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(message) as unknown,
+      hint: expect.stringContaining(hint) as unknown,
+      location: { path: "actor_rollout_ref.rollout.multi_turn.tool_config_path" },
+    });
+  });
+
+  it("may leave fields empty", async () => {
+    const { parts } = toolAgent({ tools: calculator("config: , tool_schema: , timeout_s: ") });
+    expect([...(await parts.tools()).keys()]).toEqual(["calculator"]);
+  });
+
   it("is refused for an unknown tool, an unknown option, and one name twice", async () => {
     const open = (file: string) => toolAgent({ tools: `tools:\n${file}` }).parts.tools();
     await expect(open("  - class_name: calculatr\n")).rejects.toMatchObject({

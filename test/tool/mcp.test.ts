@@ -25,11 +25,14 @@ const mcp = (server: object, more = ""): string => `tools:
       mcp: { mcp_servers_config_path: ${serversFile(server)}${more} }
 `;
 
+/** As a model writes it, with the digits that a number of JavaScript loses. */
+const largeCall = '<tool_call>{"name": "count", "arguments": {"n": -9007199254740993}}</tool_call>';
+
 describe("an MCP server over standard streams", () => {
   it("brings its tools, or those that are chosen, page by page", async () => {
     const all = toolAgent({ tools: mcp(stdio) });
     const offered = await all.parts.tools();
-    expect([...offered.keys()]).toEqual(["echo", "die", "fail", "env"]);
+    expect([...offered.keys()]).toEqual(["echo", "die", "fail", "env", "count", "files"]);
     expect(offered.get("echo")!.schema).toEqual({
       type: "function",
       function: {
@@ -44,6 +47,26 @@ describe("an MCP server over standard streams", () => {
     await chosen.parts.close();
   });
 
+  it("is asked for tools by names that it has, also where verl's files have them", async () => {
+    const { parts } = toolAgent({ tools: mcp(stdio, ", tool_selected_list: [echo, ecko]") });
+    await expect(parts.tools()).rejects.toMatchObject({
+      code: "VERL_AGENT_TOOL",
+      message:
+        '`tool_selected_list` names "ecko", which no MCP server has: "test" has echo, die, fail, env, count, files.',
+      hint: expect.stringContaining("Did you mean echo?") as unknown,
+    });
+    await parts.close();
+    const beside = toolAgent({
+      tools: `tools:
+  - class_name: verl.tools.mcp_search_tool.MCPSearchTool
+    config: { type: mcp, rate_limit: 1000 }
+    mcp: { mcp_servers_config_path: ${serversFile(stdio)}, tool_selected_list: [echo] }
+`,
+    });
+    expect([...(await beside.parts.tools()).keys()]).toEqual(["echo"]);
+    await beside.parts.close();
+  });
+
   it("answers calls; its errors are told to the model, and it sees little of the environment", async () => {
     process.env.NOT_FOR_SERVERS = "secret";
     const { text } = await converse({
@@ -55,6 +78,20 @@ describe("an MCP server over standard streams", () => {
     expect(text).toContain("<|tool|>Error when executing tool: it did not work<|end|>");
     expect(text).toContain("GIVEN");
     expect(text).not.toContain("NOT_FOR_SERVERS");
+  });
+
+  it("is sent integers to the last digit", async () => {
+    const { text } = await converse({
+      tools: mcp(stdio),
+      say: (turn) => [largeCall, callOf("count", { n: 3 }), "done"][turn]!,
+    });
+    expect(text).toContain("<|tool|>-9007199254740993<|end|>");
+    expect(text).toContain("<|tool|>3<|end|>");
+  });
+
+  it("may answer with resources, whose text is shown, and whose bytes are named", async () => {
+    const { text } = await converse({ tools: mcp(stdio), say: (turn) => (turn === 0 ? callOf("files") : "done") });
+    expect(text).toContain("<|tool|>what a.txt says\n[file:///b.png (image/png)]\n[file:///c.txt]<|end|>");
   });
 
   it("that dies in a call costs that call; the next one finds it started anew", async () => {
@@ -100,9 +137,10 @@ describe("an MCP server over streamable HTTP", () => {
   it("answers calls with the token of its entry, and refuses others", async () => {
     const { text } = await converse({
       tools: mcp({ url, auth_token: "token" }),
-      say: (turn) => (turn === 0 ? callOf("echo", { text: "over http" }) : "done"),
+      say: (turn) => [callOf("echo", { text: "over http" }), largeCall, "done"][turn]!,
     });
     expect(text).toContain("<|tool|>over http\n");
+    expect(text).toContain("<|tool|>-9007199254740993<|end|>");
     const { parts } = toolAgent({ tools: mcp({ url, auth_token: "wrong" }) });
     await expect(parts.tools()).rejects.toMatchObject({ code: "VERL_AGENT_TOOL" });
     await parts.close();

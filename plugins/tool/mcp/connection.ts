@@ -1,5 +1,6 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { VERSION, VerlError } from "verl";
+import { fetchWithLargeIntegers, markLargeIntegers, writeLargeIntegers } from "./large-integers.ts";
 import type { McpServer } from "./servers-file.ts";
 
 /** A tool as its server lists it. */
@@ -94,7 +95,10 @@ export class McpConnection {
       const { StreamableHTTPClientTransport } = await sdk(
         () => import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
       );
-      return new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+      const options = { requestInit: { headers }, fetch: fetchWithLargeIntegers };
+      const transport = new StreamableHTTPClientTransport(new URL(url), options);
+      markLargeIntegers(transport);
+      return transport;
     }
     const { command, args, env, cwd } = this.server;
     const { getDefaultEnvironment, StdioClientTransport } = await sdk(
@@ -102,7 +106,9 @@ export class McpConnection {
     );
     // Only what every program needs of the environment goes to the server, and what its entry gives it.
     const environment = { ...getDefaultEnvironment(), ...env };
-    return new StdioClientTransport({ command, args: [...args], env: environment, cwd, stderr: "ignore" });
+    const transport = new StdioClientTransport({ command, args: [...args], env: environment, cwd, stderr: "ignore" });
+    writeLargeIntegers(transport);
+    return transport;
   }
 }
 
@@ -117,9 +123,23 @@ async function sdk<T>(load: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The text parts; other parts are named in their place. */
+interface Part {
+  type: string;
+  text?: string;
+  mimeType?: string;
+  uri?: string;
+  resource?: { uri: string; text?: string; mimeType?: string };
+}
+
+/** The text of the parts, those of embedded resources included; others are named in their place. */
 function textOf({ content, structuredContent }: Record<string, unknown>): string {
-  const parts = Array.isArray(content) ? (content as { type: string; text?: string; mimeType?: string }[]) : [];
+  const parts = Array.isArray(content) ? (content as Part[]) : [];
   if (parts.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
-  return parts.map(({ type, text, mimeType }) => text ?? `[${mimeType ?? type}]`).join("\n");
+  return parts.map(({ resource, ...part }) => part.text ?? resource?.text ?? nameOf(resource ?? part)).join("\n");
+}
+
+/** `[file:///a.png (image/png)]`, or as much of that as is known. */
+function nameOf({ uri, mimeType, type }: Partial<Part>): string {
+  if (uri === undefined) return `[${mimeType ?? type}]`;
+  return mimeType === undefined ? `[${uri}]` : `[${uri} (${mimeType})]`;
 }

@@ -1,8 +1,10 @@
 import {
   inject,
+  nearest,
   OPTIONS,
   Tool,
   ToolServer,
+  VerlError,
   type TokenBucket,
   type ToolContext,
   type ToolResult,
@@ -34,6 +36,7 @@ export class McpTools extends ToolServer {
   async open(): Promise<readonly Tool[]> {
     const wanted = this.options.mcp.tool_selected_list;
     const lists = await Promise.all(this.connections.map(async (server) => ({ server, tools: await server.list() })));
+    checkSelected(wanted ?? [], lists);
     return lists.flatMap(({ server, tools }) =>
       tools
         .filter(({ name }) => wanted === null || wanted.includes(name))
@@ -45,6 +48,27 @@ export class McpTools extends ToolServer {
     await Promise.all(this.connections.map((server) => server.close()));
   }
 }
+
+/** @throws VerlError VERL_AGENT_TOOL for a name that no server has, with those that there are */
+function checkSelected(
+  wanted: readonly string[],
+  lists: readonly { server: McpConnection; tools: readonly ListedTool[] }[],
+): void {
+  const names = lists.flatMap(({ tools }) => tools.map(({ name }) => name));
+  const missing = wanted.find((name) => !names.includes(name));
+  if (missing === undefined) return;
+  const meant = nearest(missing, names);
+  const there = lists.map(({ server, tools }) => `"${server.name}" has ${listed(tools.map(({ name }) => name))}`);
+  throw new VerlError(
+    "VERL_AGENT_TOOL",
+    `\`tool_selected_list\` names "${missing}", which no MCP server has: ${there.join("; ")}.`,
+    {
+      hint: `${meant.length === 0 ? "" : `Did you mean ${meant.join(" or ")}? `}Leave \`tool_selected_list\` out for all of them.`,
+    },
+  );
+}
+
+const listed = (names: readonly string[]): string => names.join(", ") || "none";
 
 class McpTool extends Tool {
   readonly schema: ToolSchema;
@@ -65,13 +89,6 @@ class McpTool extends Tool {
 
   async execute(_instance: string, args: Readonly<Record<string, unknown>>, ctx: ToolContext): Promise<ToolResult> {
     await this.rate.take(1, ctx.signal);
-    return { content: await this.server.call(this.schema.function.name, withoutBigInts(args), ctx.signal) };
+    return { content: await this.server.call(this.schema.function.name, args, ctx.signal) };
   }
-}
-
-/** JSON as the protocol's client writes it has no integers beyond 2^53; rounding one unseen would name another thing. */
-function withoutBigInts<T>(value: T): T {
-  if (typeof value === "bigint") throw new Error(`the integer ${value} is too large for an MCP server`);
-  if (typeof value === "object" && value !== null) Object.values(value).forEach(withoutBigInts);
-  return value;
 }
