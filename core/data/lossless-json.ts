@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+
 /**
  * `JSON.parse` that keeps integers beyond ±2^53 − 1 as bigint, where `JSON.parse` would round them. Everything else is the same,
  * the errors included.
@@ -6,23 +8,20 @@
 export function parseLosslessJson(text: string): unknown {
   const rounded: unknown = JSON.parse(text);
   if (!/\d{16}/.test(text)) return rounded;
-  const { marked, marker } = markLargeIntegers(text);
-  return JSON.parse(marked, (_key, value: unknown) =>
+  // A marker that no text can foresee: looking for one that the text does not hold takes quadratic time in hostile texts.
+  const marker = `${randomUUID()}:`;
+  return JSON.parse(markLargeIntegers(text, marker), (_key, value: unknown) =>
     typeof value === "string" && value.startsWith(marker) ? BigInt(value.slice(marker.length)) : value,
   );
 }
 
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
 
-/** Puts large integer literals in quotes behind a marker that occurs nowhere else in the text, which must be valid JSON. */
-function markLargeIntegers(text: string): { marked: string; marker: string } {
-  let marker = "int:";
-  while (text.includes(marker)) marker = `_${marker}`;
-  const marked = text.replace(STRING_OR_NUMBER, (token) =>
+/** Puts large integer literals of a text, which must be valid JSON, in quotes behind a marker. */
+const markLargeIntegers = (text: string, marker: string): string =>
+  text.replace(STRING_OR_NUMBER, (token) =>
     /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${marker}${token}"` : token,
   );
-  return { marked, marker };
-}
 
 /** `JSON.stringify` of data that may hold bigints, which are written as integers, and bytes, which are in base64. */
 export function stringifyLosslessJson(value: unknown): string {

@@ -15,9 +15,10 @@ describe("parseLosslessJson", () => {
   });
 
   it("is not fooled by strings that look like its own marks", () => {
-    expect(parseLosslessJson('["int:1", "_int:2", 12345678901234567890]')).toEqual([
+    expect(parseLosslessJson('["int:1", "_int:2", "\\u0069nt:3", 12345678901234567890]')).toEqual([
       "int:1",
       "_int:2",
+      "int:3",
       12345678901234567890n,
     ]);
   });
