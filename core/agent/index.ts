@@ -6,6 +6,7 @@ export * from "./gateway/index.ts";
 export * from "./interaction.ts";
 export { loadAgentFunction, type AgentEndpoint, type AgentFunction, type AgentTask } from "./load-agent-function.ts";
 export { LoopRunner, type LoopRunnerOptions, type LoopRunOptions, type LoopRunResult } from "./loop-runner.ts";
+export { startsInReasoning } from "./reasoning-start.ts";
 export { RolloutRouter } from "./rollout-router.ts";
 export * from "./tool-parser.ts";
 export * from "./tool-parsing/index.ts";

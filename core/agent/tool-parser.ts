@@ -39,7 +39,10 @@ export interface ReadOptions {
   strict?: boolean;
   /** Accepts calls in reasoning that never closes, instead of reporting them as errors. Default: false. */
   recoverReasoning?: boolean;
-  /** The prompt ends inside a reasoning tag, so that the answer starts in it. Default: false. */
+  /**
+   * Whether the prompt ends inside a reasoning tag, so that the answer starts in it. Default: not known; a closing tag without an opening
+   * one then says that it did. With `false` such a tag is mere text.
+   */
   startsInReasoning?: boolean;
 }
 

@@ -1,5 +1,6 @@
 import {
   openAiToolCall,
+  startsInReasoning,
   ToolSession,
   type Generation,
   type Interaction,
@@ -48,9 +49,6 @@ export interface ConversationParts extends HistoryParts {
   interactionKwargs: Readonly<Record<string, unknown>>;
   toolsKwargs: Readonly<Record<string, unknown>>;
 }
-
-/** Tokens at a prompt's end that are looked at for an open reasoning tag. */
-const TAIL = 8;
 
 /** One sample's conversation, as a state machine. */
 export class ToolConversation {
@@ -195,7 +193,7 @@ export class ToolConversation {
     const answer = parser.parse(tokenizer.decode(ids), {
       tools: this.schemas,
       finishReason: "stop",
-      startsInReasoning: this.opensReasoning(prompt),
+      startsInReasoning: startsInReasoning(tokenizer, prompt),
     });
     this.answer = answer;
     if (answer.calls.length === 0) {
@@ -218,11 +216,6 @@ export class ToolConversation {
   /** Ids of the newest answer's calls: nine letters and digits, as some templates want them, where the format has none. */
   private callIds(): string[] {
     return this.answer!.calls.map(({ id }, index) => id ?? `call${String(this.calls + index).padStart(5, "0")}`);
-  }
-
-  private opensReasoning(prompt: Int32Array): boolean {
-    const tail = this.parts.tokenizer.decode(prompt.subarray(-TAIL));
-    return tail.lastIndexOf("<think>") > tail.lastIndexOf("</think>");
   }
 
   /** Releases the tools and finishes the interaction, whatever happened. */

@@ -30,6 +30,14 @@ describe("the tool agent", () => {
     expect(calls).toHaveLength(1);
   });
 
+  it("runs a call before a closing tag of reasoning that the prompt did not open", async () => {
+    const { calls } = await converse({
+      tools: ADD,
+      say: (turn) => (turn === 0 ? `${callOf("add", { a: 2, b: 3 })}\n</think>` : "It is 5."),
+    });
+    expect(calls).toHaveLength(1);
+  });
+
   it("answers without tools as the single-turn loop does", async () => {
     const { text, trajectory } = await converse({ say: () => "Hello." });
     expect(text).toBe("Hello.<|end|>");

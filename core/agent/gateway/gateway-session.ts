@@ -1,5 +1,6 @@
 import type { ChatMessage, Tokenizer } from "../../data/tokenizer.ts";
 import type { Generation, RolloutEngine, SamplingParams } from "../../engine/rollout-engine.ts";
+import { startsInReasoning } from "../reasoning-start.ts";
 import type { ParsedAnswer, ToolParser } from "../tool-parser.ts";
 import type { TurnTokens } from "../turn-tokens.ts";
 import type { VerlError } from "../../errors/index.ts";
@@ -72,7 +73,7 @@ export interface ChatAnswer extends Answer {
   parsed: ParsedAnswer;
   /** What the client gets, in the form in which it comes back. */
   message: ChatMessage;
-  startsInReasoning: boolean;
+  startsInReasoning: boolean | undefined;
 }
 
 const WITHOUT_CALLS = new ReasoningReader();
@@ -117,16 +118,16 @@ export class GatewaySession {
       const { format } = this;
       const keys = conversationKeys(request.tools, request.messages);
       const prompt = this.conversations.chat(request, keys, format.turnTokens(request.tools));
-      const startsInReasoning = format.tokenizer.decode(prompt.added.slice(-8)).trimEnd().endsWith("<think>");
+      const inReasoning = startsInReasoning(format.tokenizer, prompt.added);
       const parser = request.readsCalls ? format.parser : WITHOUT_CALLS;
       const answers = await this.generate(prompt, request, ordinal, client.signal, request.readsCalls);
       return answers.map((answer) => {
         const { text, finishReason, exchange, forms } = answer;
-        const parsed = parser.parse(text, { tools: request.tools, finishReason, startsInReasoning });
+        const parsed = parser.parse(text, { tools: request.tools, finishReason, startsInReasoning: inReasoning });
         this.counts.invalidCalls += parsed.errors.length;
         const message = assistantMessage(parsed);
         this.conversations.rememberChat(keys.at(-1)!, message, text, exchange, forms);
-        return { ...answer, parser, parsed, message, startsInReasoning };
+        return { ...answer, parser, parsed, message, startsInReasoning: inReasoning };
       });
     });
   }

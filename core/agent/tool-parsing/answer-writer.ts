@@ -33,9 +33,11 @@ export class AnswerWriter {
   private told = 0;
   /** True right after a call or an error, white space apart: a closing tag there belongs to it. */
   afterCall = false;
+  private readonly names: ReadonlySet<unknown>;
   private readonly types = new Map<string, SchemaTypes>();
 
   constructor(private readonly options: StreamOptions) {
+    this.names = new Set(options.tools?.map(({ function: tool }) => tool.name));
     for (const { function: tool } of options.tools ?? []) {
       if (tool.parameters !== undefined) this.types.set(tool.name, new SchemaTypes(tool.parameters));
     }
@@ -81,7 +83,7 @@ export class AnswerWriter {
 
   /** Whether a tool of that name is on offer. */
   knows(name: unknown): boolean {
-    return this.options.tools?.some(({ function: tool }) => tool.name === name) ?? false;
+    return this.names.has(name);
   }
 
   /** Nothing but white space and reasoning so far. */
@@ -101,17 +103,13 @@ export class AnswerWriter {
     this.tell({ type: "retract", reasoning: this.reasoningText });
   }
 
-  /**
-   * Takes over what stands in reasoning that never closed.
-   * @param length How much of the reasoning's end that is.
-   */
-  unterminated(length: number, inner: AnswerWriter): void {
-    if (inner.entries.length === 0) return;
+  /** Takes over the calls of reasoning that never closed, and the reasoning itself where they are taken out of it. */
+  unterminated(text: string, inner: AnswerWriter): void {
     if (!this.options.recoverReasoning) {
       for (const { raw } of inner.entries) this.error(raw, UNTERMINATED);
       return;
     }
-    this.reasoningText = this.reasoningText.slice(0, this.reasoningText.length - length) + inner.contentText;
+    this.reasoning(inner.entries.length === 0 ? text : inner.contentText);
     for (const entry of inner.entries) {
       this.record(entry);
       if ("call" in entry) this.tell({ type: "call", index: this.told++, call: entry.call });

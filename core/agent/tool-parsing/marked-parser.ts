@@ -11,7 +11,8 @@ const THINK: readonly ReasoningTags[] = [["<think>", "</think>"]];
  * the format reads a call.
  *
  * Reasoning: a call in reasoning that closes is a draft, and ignored. In reasoning that never closes it is an error, or accepted with
- * `recoverReasoning`. A closing tag without an opening one means that the prompt had it: all text before was reasoning.
+ * `recoverReasoning`. A closing tag without an opening one means that the prompt had it, unless the caller knows that it had not: all text
+ * before was reasoning.
  */
 export abstract class MarkedToolParser extends StreamingToolParser {
   /** Texts that a call, or a group of calls, may start with. */
@@ -35,7 +36,7 @@ export abstract class MarkedToolParser extends StreamingToolParser {
   protected *scan(turn: Turn): Scan {
     const [tags] = this.reasoningTags;
     if (turn.options.startsInReasoning && tags) yield* this.readReasoning(tags[1], turn);
-    yield* this.readContent(turn, turn.options.startsInReasoning === true);
+    yield* this.readContent(turn, turn.options.startsInReasoning !== undefined);
   }
 
   /** @param reasoned Closing tags of reasoning from here on are mere text. */
@@ -64,12 +65,15 @@ export abstract class MarkedToolParser extends StreamingToolParser {
   }
 
   private *readReasoning(close: string, { source, out, options }: Turn): Scan {
+    // Calls may be taken out of it at the end, and nothing that was told is taken back.
+    const held = options.recoverReasoning === true;
     let text = "";
     const hit = yield* source.until(new Markers([close]), (piece) => {
       text += piece;
-      out.reasoning(piece);
+      if (!held) out.reasoning(piece);
     });
     if (hit !== undefined) {
+      if (held) out.reasoning(text);
       source.at += hit.length;
       return;
     }
@@ -79,7 +83,7 @@ export abstract class MarkedToolParser extends StreamingToolParser {
     });
     inner.push(text);
     inner.end();
-    out.unterminated(text.length, inner.turn.out);
+    out.unterminated(text, inner.turn.out);
   }
 
   private *readEnd({ source, out }: Turn, from: number): Scan {
