@@ -6,7 +6,8 @@ import { Option } from "commander";
 import type { ParsedAnswer, ParseOptions, ToolParser, ToolSchema } from "../agent/index.ts";
 import { loadTokenizer, parseLosslessJson, stringifyLosslessJson } from "../data/index.ts";
 import { counted, VerlError } from "../errors/index.ts";
-import { createRunContainer, TOKENIZER } from "../registry/index.ts";
+import { createRunContainer, registries, TOKENIZER } from "../registry/index.ts";
+import { injectionFault } from "../registry/injection-fault.ts";
 import type { CliCommand, CliContext } from "./command.ts";
 import { addRegistryOptions, loadForOptions, type RegistryOptions } from "./registry-options.ts";
 
@@ -44,6 +45,7 @@ export const command: CliCommand = {
             ? undefined
             : await loadTokenizer(resolve(ctx.cwd, options.model), { folderKey: "--model" });
         const container = createRunContainer(tokenizer && { [TOKENIZER]: tokenizer });
+        if (tokenizer === undefined) checkNeedsNoModel(options.format);
         const parser = container.create("tool_parser", options.format);
         const { finishReason, strict, recoverReasoning, startsInReasoning } = options;
         const tools = options.tools === undefined ? undefined : await readToolFile(resolve(ctx.cwd, options.tools));
@@ -56,6 +58,15 @@ export const command: CliCommand = {
       });
   },
 };
+
+/** @throws VERL_AGENT_TOOL_FORMAT when the model is all that the parser lacks. */
+function checkNeedsNoModel(format: string): void {
+  const { create } = registries.tool_parser.find(format).entry;
+  if (injectionFault(create, () => true) ?? !injectionFault(create, (token) => token !== TOKENIZER)) return;
+  throw new VerlError("VERL_AGENT_TOOL_FORMAT", `The format "${format}" cannot be read without a model.`, {
+    hint: "Name one with --model <folder>; `auto` goes by its chat template. Or give the format itself with --format.",
+  });
+}
 
 async function readAnswer(file: string | undefined, ctx: CliContext): Promise<string> {
   if (file !== undefined) return (await readText(resolve(ctx.cwd, file))).replace(/\n$/, "");

@@ -39,7 +39,7 @@ export const ERROR_CODES = {
   },
   VERL_AGENT_TOOL_FORMAT: {
     blame: "user",
-    when: "The tool parser `auto` does not know the format that the model's chat template writes calls in.",
+    when: "The tool parser `auto` has no model, or does not know the format that the model's chat template writes calls in.",
   },
   VERL_AGENT_TOOL_PARSER: {
     blame: "plugin",
