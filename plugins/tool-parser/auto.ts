@@ -13,6 +13,7 @@ import { GptOssToolParser } from "./gpt-oss.ts";
 import { HermesToolParser } from "./hermes.ts";
 import { KimiK2ToolParser } from "./kimi-k2.ts";
 import { Llama3JsonToolParser } from "./llama3-json.ts";
+import { Llama4ToolParser } from "./llama4.ts";
 import { MistralToolParser } from "./mistral.ts";
 import { PythonicToolParser } from "./pythonic.ts";
 import { Qwen3CoderToolParser } from "./qwen3-coder.ts";
@@ -27,7 +28,7 @@ const SIGNS: readonly (readonly [key: string, create: new () => ToolParser, ...s
   ["glm45", Glm45ToolParser, "<arg_key>"],
   ["hermes", HermesToolParser, "<tool_call>"],
   ["mistral", MistralToolParser, "[TOOL_CALLS]"],
-  ["llama4_pythonic", PythonicToolParser, "<|python_start|>"],
+  ["llama4_pythonic", Llama4ToolParser, "<|python_start|>"],
   ["pythonic", PythonicToolParser, "func_name1("],
   ["llama3_json", Llama3JsonToolParser, "<|python_tag|>"],
   ["llama3_json", Llama3JsonToolParser, "<|start_header_id|>", '"parameters"'],

@@ -1,7 +1,10 @@
 import { Markers, readArgumentsCall, TRUNCATED, type Scan, type Turn } from "verl";
 import { SectionedToolParser } from "./sectioned.ts";
 
+const FENCE = "```";
 const SEPARATOR = "<｜tool▁sep｜>";
+/** What V3 writes before the name. */
+const TYPE = "function";
 const MARKS = {
   sectionOpen: ["<｜tool▁calls▁begin｜>"],
   sectionClose: ["<｜tool▁calls▁end｜>"],
@@ -10,7 +13,9 @@ const MARKS = {
 };
 const MARK_TEXTS = Object.values(MARKS).flat();
 const HEADER_END = new Markers([SEPARATOR, ...MARK_TEXTS]);
-const NAME_END = new Markers(["\n", "```", "{", ...MARK_TEXTS]);
+const NAME_END = new Markers(["\n", FENCE, "{", ...MARK_TEXTS]);
+/** Arguments that are none look otherwise. */
+const NAME = /^(?!null$|None$)[^\s"'{}[\](),]+$/;
 
 /**
  * DeepSeek. V3 and R1 write a type, a name and a code block; V3.1 and later a name and bare JSON. Both are read under both keys, for
@@ -36,13 +41,17 @@ export class DeepSeekToolParser extends SectionedToolParser {
     if (header === undefined) return;
     yield* source.skipSpace();
     let name = header.trim();
-    const plain = yield* source.seesAny(["{", "[", "```", ...MARKS.callClose]);
-    if (plain === undefined) {
+    if (!(yield* source.seesAny(["{", "[", FENCE, ...MARKS.callClose]))) {
       const start = source.at;
-      if ((yield* source.until(NAME_END)) === undefined) {
-        return out.error(source.text.slice(from, source.at), TRUNCATED);
-      }
-      name = source.text.slice(start, source.at).trim();
+      const hit = yield* source.until(NAME_END);
+      if (hit === undefined) return out.error(source.text.slice(from, source.at), TRUNCATED);
+      const second = source.text.slice(start, source.at).trim();
+      const end = source.at;
+      yield* source.skipSpace();
+      const fenced = yield* source.sees(FENCE);
+      source.at = end;
+      if (NAME.test(second) && (name === TYPE || fenced)) name = second;
+      else source.at = start;
     }
     if (name === "") {
       yield* source.until(this.boundaries);

@@ -41,7 +41,7 @@ export class Glm45ToolParser extends MarkedToolParser {
     const start = source.at;
     const hit = yield* source.until(PARTS);
     const name = source.text.slice(start, source.at).trim();
-    const named = /^[\w.\-/:]+$/.test(name);
+    const named = /^[\p{L}\p{M}\p{N}_.\-/:]+$/u.test(name);
     if (!named && name !== "" && (hit === undefined || hit === OPEN)) return false;
     if (!named || hit === undefined || hit === OPEN) {
       if (!named) yield* source.until(JSON_TAG.boundaries);

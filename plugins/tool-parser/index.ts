@@ -7,6 +7,7 @@ import { HermesToolParser } from "./hermes.ts";
 import { JsonToolParser } from "./json.ts";
 import { KimiK2ToolParser } from "./kimi-k2.ts";
 import { Llama3JsonToolParser } from "./llama3-json.ts";
+import { Llama4ToolParser } from "./llama4.ts";
 import { MistralToolParser } from "./mistral.ts";
 import { PythonicToolParser } from "./pythonic.ts";
 import { Qwen3CoderToolParser } from "./qwen3-coder.ts";
@@ -65,8 +66,8 @@ export const toolParsers = [
     create: Llama3JsonToolParser,
   }),
   provide("tool_parser", "llama4_pythonic", {
-    description: "Llama 4: a list of Python calls between tags.",
-    create: PythonicToolParser,
+    description: "Llama 4: a list of Python calls between tags, or JSON objects with parameters.",
+    create: Llama4ToolParser,
   }),
   provide("tool_parser", "mistral", {
     description: "Mistral: a JSON list, or names with arguments, after a token.",

@@ -1,4 +1,5 @@
 import { emitCalls, Markers, readCallObjects, type CallItem, type Scan, type Turn } from "verl";
+import { JSON_OPENS } from "./bare-json.ts";
 import { JsonToolParser } from "./json.ts";
 import { readPythonCall } from "./python-call.ts";
 
@@ -14,7 +15,7 @@ const BOUNDARIES = new Markers([TAG, "\n{", "; {", ";{", ";\n{", ...ENDS]);
  *     {"name": "get_weather", "parameters": {"city": "Oslo"}}
  */
 export class Llama3JsonToolParser extends JsonToolParser {
-  protected override readonly opens = [TAG, "```", "{", "["];
+  protected override readonly opens = [TAG, ...JSON_OPENS];
   protected override readonly ends = ENDS;
 
   protected override *read(open: string, turn: Turn, from: number): Scan<boolean> {

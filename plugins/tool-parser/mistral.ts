@@ -1,5 +1,7 @@
 import {
   emitCalls,
+  isSpace,
+  isWord,
   MarkedToolParser,
   Markers,
   NOT_JSON,
@@ -8,6 +10,7 @@ import {
   TRUNCATED,
   type CallItem,
   type Scan,
+  type TextSource,
   type Turn,
 } from "verl";
 
@@ -15,6 +18,10 @@ const [CALLS, ARGS, ID] = ["[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"] as const;
 const AFTER_NAME = new Markers([ARGS, ID, CALLS, "{", "\n"]);
 const BROKEN_ARGUMENTS = { closes: [], boundaries: new Markers([CALLS]) };
 const BROKEN_ITEM = new Markers([CALLS, ', {"name"', ',{"name"', ',\n{"name"']);
+/** Calls without a mark that are read after one that has it. */
+const MAX_UNMARKED = 1000;
+const isSeparator = (code: number): boolean => isSpace(code) || code === 44 || code === 59;
+const isName = (code: number): boolean => isWord(code) || code === 45 || code === 46;
 
 /**
  * Mistral. Tokenizers up to v7 write a list, later ones a name and arguments, with or without a mark between them.
@@ -37,11 +44,46 @@ export class MistralToolParser extends MarkedToolParser {
     if (yield* source.seesAny(["[{", "[ ", "[\n", "[]", "{"])) {
       const items: CallItem[] = [];
       const open = yield* readCallObjects(source, BROKEN_ITEM, items);
-      if (items.length > 0) emitCalls(turn, from, items, open);
+      let more = false;
+      while (!open && (yield* this.seesList(source))) {
+        more = true;
+        if (yield* readCallObjects(source, BROKEN_ITEM, items)) break;
+      }
+      if (items.length > 0) emitCalls(turn, from, items, open || more);
       else out.error(source.text.slice(from, source.at), (yield* source.atEnd()) && open ? TRUNCATED : NOT_JSON);
       return true;
     }
+    yield* this.readNamed(turn, from);
+    for (let more = 0; more < MAX_UNMARKED && (yield* this.seesNamed(source)); more++) {
+      yield* source.takeWhile(isSeparator);
+      yield* this.readNamed(turn, source.at, true);
+    }
+    return true;
+  }
 
+  /** Whether another list of calls follows; the source then stands before it. */
+  private *seesList(source: TextSource): Scan<boolean> {
+    const end = source.at;
+    yield* source.takeWhile(isSeparator);
+    const start = source.at;
+    const seen = (yield* source.take("[")) !== undefined && (yield* source.skipSpace(), yield* source.sees("{"));
+    source.at = seen ? start : end;
+    return seen;
+  }
+
+  /** Whether a name with arguments follows that lacks its mark. */
+  private *seesNamed(source: TextSource): Scan<boolean> {
+    const end = source.at;
+    yield* source.takeWhile(isSeparator);
+    const named = (yield* source.takeWhile(isName)) !== "";
+    const seen = named && (yield* source.seesAny([ARGS, '{"', "{}"])) !== undefined;
+    source.at = end;
+    return seen;
+  }
+
+  /** Reads a name and its arguments. */
+  private *readNamed(turn: Turn, from: number, repaired = false): Scan {
+    const { source, out } = turn;
     const start = source.at;
     let mark = yield* source.until(AFTER_NAME);
     const name = source.text.slice(start, source.at).trim();
@@ -59,8 +101,7 @@ export class MistralToolParser extends MarkedToolParser {
     } else if (name === "") {
       out.error(source.text.slice(from, source.at), "the call has no name");
     } else {
-      yield* readArgumentsCall(turn, from, { name, id }, BROKEN_ARGUMENTS);
+      yield* readArgumentsCall(turn, from, { name, id, repaired }, BROKEN_ARGUMENTS);
     }
-    return true;
   }
 }

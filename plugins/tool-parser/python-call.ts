@@ -63,7 +63,7 @@ function readKeywords(text: string): Record<string, unknown> | string {
     const key = text.slice(skip(isWord), at);
     skip(isSpace);
     if (key === "" || text[at] !== "=") return "arguments must be given by name";
-    const read = readLiteral(text, at + 1);
+    const read = readLiteral(text, at + 1, { python: true });
     if (!read.ok) return `the value of "${key}" is not a literal`;
     entries.push([key, read.value]);
     at = read.end;

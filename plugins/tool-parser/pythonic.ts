@@ -1,9 +1,8 @@
 import {
   emitCalls,
-  isWord,
-  letterFrom,
   MarkedToolParser,
   Markers,
+  type MarkGuard,
   TRUNCATED,
   type CallItem,
   type Scan,
@@ -11,7 +10,7 @@ import {
 } from "verl";
 import { readPythonCall, seesPythonCall } from "./python-call.ts";
 
-const [START, END] = ["<|python_start|>", "<|python_end|>"] as const;
+export const [START, END] = ["<|python_start|>", "<|python_end|>"] as const;
 const LIST_END = new Markers(["]", END]);
 const isSeparator = (code: number): boolean => code === 44 || code === 59 || code === 32 || (code >= 9 && code <= 13);
 
@@ -25,7 +24,7 @@ const isSeparator = (code: number): boolean => code === 44 || code === 59 || cod
 export class PythonicToolParser extends MarkedToolParser {
   protected readonly opens = [START, END, "["];
   protected override readonly ends = ["<|eom|>", "<|eot|>", "<|eom_id|>", "<|eot_id|>", "<|end_of_text|>"];
-  protected override readonly guard = seesName;
+  protected override readonly guard: MarkGuard = seesName;
 
   protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
     const { source, out } = turn;
@@ -61,9 +60,13 @@ export class PythonicToolParser extends MarkedToolParser {
   }
 }
 
-/** A bracket that no name follows starts no call. */
-function seesName(mark: string, text: string, at: number): boolean | undefined {
+/** Group: what follows the name; as much of it all as the text has. */
+const HEAD = /[ \t-\r]{0,64}(?:[\w.\-\x80-\uffff]{1,256}[ \t-\r]{0,64}([^ \t-\r])?)?/y;
+
+/** A bracket that no name with a bracket of its own follows starts no call. */
+export function seesName(mark: string, text: string, at: number): boolean | undefined {
   if (mark !== "[") return true;
-  const next = letterFrom(text, at);
-  return next === undefined ? undefined : isWord(next.charCodeAt(0));
+  HEAD.lastIndex = at;
+  const [, next] = HEAD.exec(text) ?? [];
+  return next !== undefined || HEAD.lastIndex < text.length ? next === "(" : undefined;
 }

@@ -1,4 +1,4 @@
-import { MarkedToolParser, Markers, strayClose, TRUNCATED, type Scan, type Turn } from "verl";
+import { MarkedToolParser, Markers, strayClose, TRUNCATED, type Scan, type TextSource, type Turn } from "verl";
 
 /** Tokens around calls that stand in a section of their own; the first of each is the usual spelling. */
 export interface SectionMarks {
@@ -41,6 +41,10 @@ export abstract class SectionedToolParser extends MarkedToolParser {
         yield* this.readCall(turn, start);
         continue;
       }
+      if (empty && (yield* this.findCall(source))) {
+        out.content(source.text.slice(start, source.at));
+        continue;
+      }
       const closed = yield* source.take(...this.marks.sectionClose);
       if (empty) {
         const reason = (yield* source.atEnd()) && !closed ? TRUNCATED : "a section of calls without a call";
@@ -50,6 +54,15 @@ export abstract class SectionedToolParser extends MarkedToolParser {
       }
       return;
     }
+  }
+
+  /** Goes to the call that follows some text in a section; false, and nothing is read, when there is none. */
+  private *findCall(source: TextSource): Scan<boolean> {
+    const start = source.at;
+    const hit = yield* source.until(this.boundaries);
+    if (hit !== undefined && this.marks.callOpen.includes(hit)) return true;
+    source.at = start;
+    return false;
   }
 
   /** Reads up to `mark`. @returns The text before it; `undefined`, and an error noted, when the call is over before. */

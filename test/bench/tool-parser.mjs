@@ -37,6 +37,11 @@ const UNITS = [
   '[TOOL_CALLS]f[ARGS]{"a":"',
   '[TOOL_CALLS][{"',
   '{"name":',
+  '{"name":"f"}',
+  '{"',
+  '{"a":1,"b":',
+  "<parameter=a>",
+  "[a ",
   '\n{"name":"',
   "[f(a='",
   "[f(a=1),",
@@ -61,6 +66,9 @@ const STARTS = {
   json: '{"name":"f","arguments":{"a":',
   gpt_oss: '<|channel|>commentary to=functions.f<|message|>{"a":',
 };
+
+/** On offer in hostile texts: where a name is known, more of them counts as a call. */
+const TOOLS = [{ type: "function", function: { name: "f", parameters: { type: "object", properties: { a: {} } } } }];
 
 /** Processor time: other work on the machine counts for nothing. */
 function millisecondsOf(work) {
@@ -104,12 +112,12 @@ export default async function bench(report) {
         [`${unit}…`, repeated],
         [`a call, then ${unit}…`, `${STARTS[key] ?? ""}${repeated}`],
       ]) {
-        const ms = Math.min(...[0, 1].map(() => millisecondsOf(() => parser.parse(text))));
+        const ms = Math.min(...[0, 1].map(() => millisecondsOf(() => parser.parse(text, { tools: TOOLS }))));
         if (ms > worst.ms) worst = { ms, shape, text };
       }
     }
     // The compiler has seen the format by now; the first answers of a run cost up to twice that.
-    const again = Array.from({ length: 5 }, () => millisecondsOf(() => parser.parse(worst.text)));
+    const again = Array.from({ length: 5 }, () => millisecondsOf(() => parser.parse(worst.text, { tools: TOOLS })));
     report.row({
       name: `${key}: slowest hostile 1 MB, ${JSON.stringify(worst.shape)}`,
       value: again.sort((a, b) => a - b)[2],

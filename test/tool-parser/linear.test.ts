@@ -1,7 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
+import { openAiToolCall } from "../../core/agent/index.ts";
 import { ScanStream } from "../../core/agent/tool-parsing/streaming-parser.ts";
 import { ADVERSARIAL_FORMATS, adversarialTexts } from "./adversarial.ts";
 import { parserOf } from "./helpers.ts";
+import { tool } from "./public-reports.ts";
 
 const LENGTH = 12_000;
 
@@ -13,6 +15,55 @@ function stepsFor(format: string, pieces: readonly string[]): number {
   stream.end();
   return stream.turn.source.steps;
 }
+
+/** Milliseconds of the processor, the better of two. */
+function timeFor(format: string, text: string): number {
+  const times = [0, 1].map(() => {
+    const start = process.cpuUsage();
+    parserOf(format).parse(text, { tools: [tool("f", {})] });
+    const { user, system } = process.cpuUsage(start);
+    return (user + system) / 1000;
+  });
+  return Math.min(...times);
+}
+
+describe("calls by the hundred thousand", () => {
+  it.each([
+    ["json", '{"name":"f"}'],
+    ["llama3_json", '; {"name":"f","parameters":{'],
+    ["llama4_pythonic", '{"name":"f","parameters":{}}'],
+    ["mistral", "[TOOL_CALLS]f{}"],
+    ["hermes", '<tool_call>{"name":"f"}'],
+  ])("take linear time in %s", (format, unit) => {
+    const [few, many] = [20_000, 160_000].map((count) => timeFor(format, unit.repeat(count / 2)));
+    expect(many).toBeLessThan(20 * few! + 200);
+  });
+});
+
+describe("values that cost more than their letters", () => {
+  const args = (text: string): string => `<tool_call>{"name":"f","arguments":${text}}</tool_call>`;
+  const bare = (text: string): string =>
+    `<tool_call>\n<function=f>\n<parameter=x>\n${text}\n</parameter>\n</function>\n</tool_call>`;
+  const deep = "[".repeat(100_000) + "]".repeat(100_000);
+  it.each([
+    ["a marker of large integers", "hermes", args(`{"a":"${"_".repeat(20_000)}int:","b":12345678901234567890}`)],
+    ["digits without end", "qwen3_coder", bare("9".repeat(500_000))],
+    ["digits without end, in text", "hermes", args(`"{\\"a\\":${"9".repeat(500_000)}}"`)],
+    ["nesting", "qwen3_coder", bare(deep)],
+    ["nesting, in text", "hermes", args(`"{\\"x\\":${deep}}"`)],
+  ])("%s", (_what, format, text) => {
+    const list = { $ref: "#/$defs/list" };
+    const { function: schema } = tool("f", { x: list });
+    const parameters = { ...schema.parameters, $defs: { list: { type: "array" as const, items: list } } };
+    const start = performance.now();
+    const { calls, errors } = parserOf(format).parse(text, {
+      tools: [{ type: "function", function: { name: "f", parameters } }],
+    });
+    expect(calls.length + errors.length).toBe(1);
+    expect(() => calls.map((call) => openAiToolCall(call, "1"))).not.toThrow();
+    expect(performance.now() - start).toBeLessThan(1500);
+  });
+});
 
 describe.each(ADVERSARIAL_FORMATS)("%s", (format) => {
   it("takes steps in proportion to the text, whatever its shape", () => {

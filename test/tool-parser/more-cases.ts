@@ -1,4 +1,5 @@
 import { tool, type ParserCase } from "./public-reports.ts";
+import { SLIP_CASES } from "./slip-cases.ts";
 import { TOKEN_CASES } from "./token-cases.ts";
 
 const REPAIRED = { repaired: true };
@@ -221,12 +222,6 @@ const HERMES: ParserCase[] = [
     text: hermes('{"name": "f", "arguments": {"i": "2026-01-15", "l": [1, "two"]}}'),
     options: { tools: TOOLS },
     calls: [["f", { i: "2026-01-15", l: [1, "two"] }, { mistyped: ["i", "l.1"] }]],
-  },
-  {
-    name: "nesting beyond reason",
-    format: "hermes",
-    text: hermes(`{"name": "f", "arguments": {"a": ${"[".repeat(300)}${"]".repeat(300)}}}`),
-    errors: ["not valid JSON"],
   },
 ];
 
@@ -491,4 +486,11 @@ const SECTIONS: ParserCase[] = [
 ];
 
 /** Cases of the same kinds as the public reports. */
-export const MORE_CASES: readonly ParserCase[] = [...HERMES, ...CODER, ...GLM, ...SECTIONS, ...TOKEN_CASES];
+export const MORE_CASES: readonly ParserCase[] = [
+  ...HERMES,
+  ...CODER,
+  ...GLM,
+  ...SECTIONS,
+  ...TOKEN_CASES,
+  ...SLIP_CASES,
+];

@@ -8,7 +8,7 @@ import { PUBLIC_REPORTS } from "./public-reports.ts";
 const CASES = [...PUBLIC_REPORTS, ...MORE_CASES];
 
 describe("what is told while an answer comes", () => {
-  const settled = CASES.filter(({ options }) => !options?.recoverReasoning && options?.finishReason !== "length");
+  const settled = CASES.filter(({ options }) => options?.finishReason !== "length");
   it.each(settled.map((given) => [`${given.format} ${given.name}`, given] as const))(
     "adds up: %s",
     (_name, { format, text, options }) => {

@@ -1,5 +1,5 @@
-import { parseLosslessJson } from "../../data/lossless-json.ts";
 import { readLiteral } from "./literal.ts";
+import { parseJson } from "./parse-json.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -20,10 +20,21 @@ export function readArguments(value: unknown): Arguments {
   return isObject(value) ? { arguments: value, repaired: false } : { reason: NOT_AN_OBJECT };
 }
 
+/** What `null`, or an object in a JSON string, stands for; undefined for any other text. */
+export function readBareArguments(text: string): unknown {
+  if (text === "null" || text === "None") return null;
+  if (!text.startsWith('"')) return undefined;
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
 function readArgumentsText(text: string): Arguments {
   if (text.trim() === "") return { arguments: {}, repaired: false };
   try {
-    const value = parseLosslessJson(text);
+    const value = parseJson(text);
     return isObject(value) ? { arguments: value, repaired: false } : { reason: NOT_AN_OBJECT };
   } catch {
     const read = readLiteral(text);

@@ -1,7 +1,7 @@
 import type { JSONSchema7, JSONSchema7Definition, JSONSchema7TypeName as TypeName } from "json-schema";
-import { parseLosslessJson } from "../../data/lossless-json.ts";
 import { isObject } from "./call-object.ts";
 import { readLiteral } from "./literal.ts";
+import { parseJson } from "./parse-json.ts";
 
 /** A value, and the paths in it that fit no type that the schema allows. */
 export interface Coerced<T = unknown> {
@@ -169,9 +169,13 @@ export function readBareValue(text: string): unknown {
   return value === undefined || typeof value === "string" ? text : value;
 }
 
+/** How JSON starts. Most texts are none, and an exception for each of them would take most of the time. */
+const JSON_START = /^["{[\-\dtfn]/;
+
 function jsonValue(text: string): unknown {
+  if (!JSON_START.test(text)) return undefined;
   try {
-    return parseLosslessJson(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

@@ -13,6 +13,7 @@ export {
   type CallItem,
   type TagSyntax,
 } from "./read-calls.ts";
-export { NOT_JSON, readJson, type JsonRead } from "./read-json.ts";
+export { NOT_JSON, peekJson, readJson, type JsonRead } from "./read-json.ts";
+export { parseJson } from "./parse-json.ts";
 export { StreamingToolParser, type Turn } from "./streaming-parser.ts";
 export { isSpace, letterFrom, Markers, TextSource, type MarkGuard, type Scan } from "./text-source.ts";

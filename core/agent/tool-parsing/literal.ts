@@ -18,14 +18,17 @@ export type LiteralResult =
 export interface LiteralOptions {
   /** Brackets that are open at the end of the text count as closed. Default: false. */
   closeAtEnd?: boolean;
+  /** Python alone: raw strings, and strings side by side are one. JSON that lost a comma would be read wrongly. Default: false. */
+  python?: boolean;
 }
 
 /**
- * Reads one value as JSON or Python write it, and as models do: either quote, triple quotes, line breaks in strings, `True`, `None`,
- * tuples, trailing commas, bare keys, numbers with a sign or `_`. Integers beyond 2^53 are bigint. One pass, no evaluation.
+ * Reads one value as JSON or Python write it, and as models do: either quote, triple quotes, typographic ones, line breaks in strings,
+ * `True`, `None`, tuples, trailing commas, bare keys, numbers with a sign, `_` or another base. Integers beyond 2^53 are bigint. One pass,
+ * no evaluation.
  */
-export function readLiteral(text: string, from = 0, { closeAtEnd = false }: LiteralOptions = {}): LiteralResult {
-  const reader = new LiteralReader(text, from, closeAtEnd);
+export function readLiteral(text: string, from = 0, options: LiteralOptions = {}): LiteralResult {
+  const reader = new LiteralReader(text, from, options);
   const value = reader.value(0);
   return reader.stop === undefined
     ? { ok: true, value, end: reader.at }
@@ -54,6 +57,9 @@ const HEX_LENGTH = new Map([
   ["u", 4],
   ["U", 8],
 ]);
+/** Opening quotes, and those that close each. Python takes the plain ones only. */
+const QUOTES: Readonly<Record<string, string>> = { '"': '"', "'": "'", "“": "“”", "”": "“”", "‘": "’" };
+const isPlainQuote = (letter: string | undefined): boolean => letter === '"' || letter === "'";
 const CLOSERS: Readonly<Record<string, string>> = { "{": "}", "[": "]", "(": ")" };
 
 /** Letters of names and bare keys. */
@@ -66,14 +72,14 @@ class LiteralReader {
   constructor(
     private readonly text: string,
     public at: number,
-    private readonly closeAtEnd: boolean,
+    private readonly options: LiteralOptions,
   ) {}
 
   value(depth: number): unknown {
     this.skipSpace();
     const letter = this.text[this.at];
     if (letter === undefined) return this.fail("end");
-    if (letter === '"' || letter === "'") return this.string(letter);
+    if (this.seesString()) return this.strings();
     if (letter in CLOSERS) {
       if (depth >= MAX_DEPTH) return this.fail("letter");
       this.at += 1;
@@ -114,7 +120,7 @@ class LiteralReader {
 
   private key(): string {
     const letter = this.text[this.at];
-    if (letter === '"' || letter === "'") return this.string(letter);
+    if (this.seesString()) return this.strings();
     const word = this.word();
     if (word === "") this.fail(letter === undefined ? "end" : "letter");
     return word;
@@ -128,7 +134,7 @@ class LiteralReader {
       this.at += 1;
       return true;
     }
-    return letter === undefined && this.closeAtEnd;
+    return letter === undefined && this.options.closeAtEnd === true;
   }
 
   /** Reads a comma. False: the bracket is closed next, and is read, or an error is noted. */
@@ -142,25 +148,54 @@ class LiteralReader {
     return false;
   }
 
-  private string(quote: string): string {
+  private seesString(): boolean {
+    const letter = this.text[this.at] ?? "";
+    if (!this.options.python) return letter in QUOTES;
+    return isPlainQuote(letter) || ("rRuU".includes(letter) && isPlainQuote(this.text[this.at + 1]));
+  }
+
+  /** Reads a string, in Python all that stand side by side. */
+  private strings(): string {
+    let read = this.string();
+    while (this.options.python && this.stop === undefined) {
+      const end = this.at;
+      this.skipSpace();
+      if (!this.seesString()) {
+        this.at = end;
+        break;
+      }
+      read += this.string();
+    }
+    return read;
+  }
+
+  private string(): string {
     const { text } = this;
+    const raw = /[rR]/.test(text[this.at]!);
+    if (!(text[this.at]! in QUOTES)) this.at += 1;
+    const quote = text[this.at]!;
     const triple = quote.repeat(3);
-    const close = text.startsWith(triple, this.at) ? triple : quote;
+    const close = isPlainQuote(quote) && text.startsWith(triple, this.at) ? triple : QUOTES[quote]!;
+    const length = close === triple ? 3 : 1;
     let read = "";
-    let from = (this.at += close.length);
+    let from = (this.at += length);
     for (;;) {
       const letter = text[this.at];
       if (letter === undefined) {
         this.fail("string");
         return read;
       }
-      if (letter === quote && text.startsWith(close, this.at)) {
+      if (length === 3 ? letter === quote && text.startsWith(close, this.at) : close.includes(letter)) {
         read += text.slice(from, this.at);
-        this.at += close.length;
+        this.at += length;
         return read;
       }
       if (letter !== "\\") {
         this.at += 1;
+        continue;
+      }
+      if (raw) {
+        this.at = Math.min(this.at + 2, text.length);
         continue;
       }
       read += text.slice(from, this.at) + this.escape();
@@ -190,9 +225,12 @@ class LiteralReader {
     while (this.at - from < MAX_NUMBER && /^[-+.\w]$/.test(this.text[this.at] ?? "")) this.at += 1;
     const lexeme = this.text.slice(from, this.at);
     const digits = lexeme.replace(/_/g, "").replace(/^\+/, "");
-    if (/^-?\d+$/.test(digits)) {
-      const value = Number(digits);
-      return Number.isSafeInteger(value) ? value : BigInt(digits);
+    const sign = digits.startsWith("-") ? "-" : "";
+    if (/^-?(?:\d+|0[xX][\da-fA-F]+|0[oO][0-7]+|0[bB][01]+)$/.test(digits)) {
+      // With a sign, JavaScript reads the decimal base only.
+      const size = BigInt(digits.slice(sign.length));
+      const value = sign === "" ? size : -size;
+      return Number.isSafeInteger(Number(value)) ? Number(value) : value;
     }
     const value = Number(digits);
     if (/^-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(digits) && Number.isFinite(value)) return value;

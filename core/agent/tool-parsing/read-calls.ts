@@ -1,5 +1,5 @@
 import { TRUNCATED, type FoundCall } from "./answer-writer.ts";
-import { NOT_AN_OBJECT, readArguments, readCallObject } from "./call-object.ts";
+import { looksLikeCall, NOT_AN_OBJECT, readArguments, readBareArguments, readCallObject } from "./call-object.ts";
 import { isWord } from "./literal.ts";
 import { NOT_JSON, readJson } from "./read-json.ts";
 import type { Turn } from "./streaming-parser.ts";
@@ -8,13 +8,14 @@ import { isSpace, type Markers, type Scan, type TextSource } from "./text-source
 /** A call that was read, or why there is none, and where it stands. */
 export interface CallItem {
   found: FoundCall | { reason: string };
-  /** What was read; undefined where it was no JSON. */
-  value?: unknown;
+  /** Only a call can look so. */
+  sure?: boolean;
   from: number;
   to: number;
 }
 
 const FENCE = "```";
+const OPENINGS = ["{", "["];
 const isSeparator = (code: number): boolean => isSpace(code) || code === 44 || code === 59;
 
 /** Reads the opening line of a code block. */
@@ -48,7 +49,7 @@ export function* readCallObjects(source: TextSource, boundaries: Markers, items:
     }
     const found = readCallObject(read.value);
     if ("name" in found && read.repaired) found.repaired = true;
-    items.push({ found, value: read.value, from, to: source.at });
+    items.push({ found, sure: looksLikeCall(read.value), from, to: source.at });
   }
 }
 
@@ -149,11 +150,12 @@ export function* readArgumentsCall(
   const { source, out } = turn;
   const fail = (reason: string): void => out.error(source.text.slice(from, source.at), reason);
   yield* source.skipSpace();
-  const fence = yield* takeFence(source);
+  const opened = yield* source.seesAny(OPENINGS);
+  const fence = opened === undefined && (yield* takeFence(source));
   let repaired = call.repaired === true || (fenced !== undefined && fence !== fenced);
 
   let value: unknown;
-  if (yield* source.seesAny(["{", "["])) {
+  if (opened ?? (fence && (yield* source.seesAny(OPENINGS)))) {
     const read = yield* readJson(source, boundaries);
     if (!read.ok) {
       yield* source.take(...closes);
@@ -164,9 +166,13 @@ export function* readArgumentsCall(
   } else if (!(yield* source.seesAny(closes))) {
     const start = source.at;
     const hit = yield* source.until(boundaries);
-    const blank = source.text.slice(start, source.at).trim() === "";
-    yield* source.take(...closes);
-    return fail(hit === undefined && blank ? TRUNCATED : blank ? "the call has no arguments" : NOT_AN_OBJECT);
+    let bare = source.text.slice(start, source.at).trim();
+    if (fence && bare.endsWith(FENCE)) bare = bare.slice(0, -FENCE.length).trim();
+    value = readBareArguments(bare);
+    if (value === undefined) {
+      yield* source.take(...closes);
+      return fail(bare !== "" ? NOT_AN_OBJECT : hit === undefined ? TRUNCATED : "the call has no arguments");
+    }
   }
 
   yield* source.skipSpace();

@@ -1,7 +1,7 @@
-import { parseLosslessJson } from "../../data/lossless-json.ts";
 import { TRUNCATED } from "./answer-writer.ts";
 import { JsonScanner } from "./json-scanner.ts";
 import { readLiteral } from "./literal.ts";
+import { parseScanned } from "./parse-json.ts";
 import type { Markers, Scan, TextSource } from "./text-source.ts";
 
 export type JsonRead =
@@ -28,35 +28,64 @@ const MAX_PASSED = 4;
  * When its brackets are broken, it is read leniently, up to one of the next `boundaries`; when that fails too, the source is left at
  * the first boundary, so that what follows is read for itself.
  */
-export function* readJson(source: TextSource, boundaries: Markers): Scan<JsonRead> {
-  const start = source.at;
-  const status = yield* scanJson(source);
-  if (status === "done") {
-    const body = source.text.slice(start, source.at);
-    try {
-      return { ok: true, value: parseLosslessJson(body), repaired: false };
-    } catch {
-      const read = body.length <= MAX_REPAIR ? readLiteral(body) : undefined;
-      if (read?.ok && read.end === body.length) return { ok: true, value: read.value, repaired: true };
-      return { ok: false, reason: NOT_JSON };
-    }
-  }
-  source.at = start;
-  return yield* repairJson(source, boundaries, status === "open");
+export function readJson(source: TextSource, boundaries: Markers): Scan<JsonRead> {
+  const scanner = new JsonScanner();
+  const end = feed(source, scanner, source.at);
+  return scanner.status === "done" ? source.now(readScanned(source, end)) : readLater(source, boundaries, scanner, end);
 }
 
-/** Goes past the value if it is whole. */
-function* scanJson(source: TextSource): Scan<JsonScanner["status"]> {
-  const scanner = new JsonScanner();
-  let at = source.at;
-  for (;;) {
-    const next = scanner.feed(source.text, at);
-    source.steps += next - at + 1;
-    at = next;
-    if (scanner.status !== "open" || !(yield* source.more())) break;
+function* readLater(source: TextSource, boundaries: Markers, scanner: JsonScanner, at: number): Scan<JsonRead> {
+  const end = yield* feedOn(source, scanner, at);
+  return scanner.status === "done"
+    ? readScanned(source, end)
+    : yield* repairJson(source, boundaries, scanner.status === "open");
+}
+
+/** Reads what a scanner found whole. */
+function readScanned(source: TextSource, end: number): JsonRead {
+  const body = source.text.slice(source.at, end);
+  source.at = end;
+  try {
+    return { ok: true, value: parseScanned(body), repaired: false };
+  } catch {
+    const read = body.length <= MAX_REPAIR ? readLiteral(body) : undefined;
+    if (read?.ok && read.end === body.length) return { ok: true, value: read.value, repaired: true };
+    return { ok: false, reason: NOT_JSON };
   }
-  if (scanner.status === "done") source.at = at;
-  return scanner.status;
+}
+
+/**
+ * The text of the JSON object or list that comes next, of which nothing is read. Undefined: there is none, or it starts where this has
+ * looked before, so that all of it takes linear time.
+ */
+export function peekJson(source: TextSource): Scan<string | undefined> {
+  if (source.at < source.triedTo) return source.now(undefined);
+  const scanner = new JsonScanner();
+  const end = feed(source, scanner, source.at);
+  return scanner.status === "open" ? peekLater(source, scanner, end) : source.now(peeked(source, scanner, end));
+}
+
+function* peekLater(source: TextSource, scanner: JsonScanner, at: number): Scan<string | undefined> {
+  return peeked(source, scanner, yield* feedOn(source, scanner, at));
+}
+
+function peeked(source: TextSource, scanner: JsonScanner, end: number): string | undefined {
+  source.triedTo = end;
+  return scanner.status === "done" ? source.text.slice(source.at, end) : undefined;
+}
+
+/** @returns Where the scanner stopped, or the end of the text so far. */
+function feed(source: TextSource, scanner: JsonScanner, at: number): number {
+  const next = scanner.feed(source.text, at);
+  source.steps += next - at + 1;
+  return next;
+}
+
+/** Likewise, with all the text that it takes. */
+function* feedOn(source: TextSource, scanner: JsonScanner, from: number): Scan<number> {
+  let at = from;
+  while (scanner.status === "open" && (yield* source.more())) at = feed(source, scanner, at);
+  return at;
 }
 
 function* repairJson(source: TextSource, boundaries: Markers, endsEarly: boolean): Scan<JsonRead> {

@@ -78,6 +78,8 @@ export class TextSource {
   steps = 0;
   /** Broken values that could not be repaired. */
   failedRepairs = 0;
+  /** A reader has looked so far ahead in vain; it need not start again before. */
+  triedTo = 0;
   private waiting = "";
   private ended = false;
   private readonly decided = new Decided();
@@ -159,30 +161,39 @@ export class TextSource {
    * @param sink Takes the text before it, as it comes.
    * @returns The marker, which is not read yet.
    */
-  *until(markers: Markers, sink?: (text: string) => void): Scan<string | undefined> {
-    let from = this.at;
-    for (;;) {
-      const { text } = this;
-      let i = this.at;
-      let hit: string | undefined;
-      let open = false;
-      for (; i < text.length; i++) {
-        if (!markers.mayStart(text.charCodeAt(i))) continue;
-        this.steps += markers.words.length;
-        const found = markers.at(text, i, this.ended);
-        open = found === null;
-        hit = found ?? undefined;
-        if (found !== undefined) break;
-      }
-      this.steps += i - this.at;
-      this.at = i;
-      if (sink && i > from) {
-        sink(text.slice(from, i));
-        this.release();
-        from = this.at;
-      }
-      if (hit !== undefined) return hit;
-      if (!(yield* this.more()) && !open) return undefined;
+  until(markers: Markers, sink?: (text: string) => void): Scan<string | undefined> {
+    const hit = this.find(markers, sink);
+    return typeof hit === "string" ? this.now(hit) : this.untilLater(markers, sink, hit);
+  }
+
+  /** Goes to the first marker, to a place that may become one (null), or to the end of the text so far (undefined). */
+  private find(markers: Markers, sink: ((text: string) => void) | undefined): string | null | undefined {
+    const { text, at: from } = this;
+    let hit: string | null | undefined;
+    let i = from;
+    for (; i < text.length; i++) {
+      if (!markers.mayStart(text.charCodeAt(i))) continue;
+      this.steps += markers.words.length;
+      hit = markers.at(text, i, this.ended);
+      if (hit !== undefined) break;
+    }
+    this.steps += i - from;
+    this.at = i;
+    if (sink && i > from) {
+      sink(text.slice(from, i));
+      this.release();
+    }
+    return hit;
+  }
+
+  private *untilLater(
+    markers: Markers,
+    sink: ((text: string) => void) | undefined,
+    first: null | undefined,
+  ): Scan<string | undefined> {
+    for (let hit: string | null | undefined = first; ; hit = this.find(markers, sink)) {
+      if (typeof hit === "string") return hit;
+      if (!(yield* this.more()) && hit === undefined) return undefined;
     }
   }
 
@@ -228,7 +239,8 @@ export class TextSource {
     return this.at < this.text.length;
   }
 
-  private now<T>(value: T): Scan<T> {
+  /** A scan that is over: what a reader returns that had no need to wait. */
+  now<T>(value: T): Scan<T> {
     this.decided.result.value = value;
     // All that `yield*` asks of a generator that is over.
     return this.decided as unknown as Scan<T>;
@@ -245,6 +257,7 @@ export class TextSource {
   private release(): void {
     if (this.at <= KEPT || this.at * 2 <= this.text.length) return;
     this.text = this.text.slice(this.at);
+    this.triedTo -= this.at;
     this.at = 0;
   }
 

@@ -1,0 +1,76 @@
+import { emitCalls, Markers, readCallObjects, type CallItem, type MarkGuard, type Scan, type Turn } from "verl";
+import { JSON_OPENS, readBareJson } from "./bare-json.ts";
+import { seesObject } from "./json.ts";
+import { seesPythonCall } from "./python-call.ts";
+import { END, PythonicToolParser, seesName, START } from "./pythonic.ts";
+
+const BOUNDARIES = new Markers([START, END, '}{"', "\n{", "; {", ";{", "<|eom|>", "<|eot|>"]);
+const TAGS = new Markers([START, END]);
+const QUOTES = ['"', "'", "“", "”", "‘", "’"];
+
+/**
+ * Llama 4: Python calls between tags, or JSON objects with `parameters`, bare or between the tags. The model's own chat template puts what
+ * is said between the tags, and the JSON after them.
+ *
+ *     <|python_start|>[get_weather(city="Oslo")]<|python_end|>
+ *     <|python_start|>Oslo, then.<|python_end|>{"name": "get_weather", "parameters": {"city": "Oslo"}}<|eot|>
+ */
+export class Llama4ToolParser extends PythonicToolParser {
+  protected override readonly opens = [START, END, ...JSON_OPENS];
+  protected override readonly guard: MarkGuard = seesCall;
+
+  protected override *read(open: string, turn: Turn, from: number): Scan<boolean> {
+    const { source } = turn;
+    if (open === START) return yield* this.readTag(turn, from);
+    if (open === END) {
+      yield* this.readObjects(turn, source.at);
+      return true;
+    }
+    const python = open === "[" && seesName(open, source.text, source.at) === true;
+    return python ? yield* super.read(open, turn, from) : yield* readBareJson(open, turn, from);
+  }
+
+  private *readTag(turn: Turn, from: number): Scan<boolean> {
+    const { source } = turn;
+    if (yield* this.readObjects(turn, from)) return true;
+    const start = source.at;
+    yield* source.skipSpace();
+    yield* source.take("[");
+    const python = yield* seesPythonCall(source, true);
+    source.at = start;
+    if (!python && (yield* source.until(TAGS)) === END) {
+      const said = source.text.slice(start, source.at);
+      source.at += END.length;
+      if (yield* this.readObjects(turn, source.at, said)) return true;
+    }
+    source.at = start;
+    return yield* super.read(START, turn, from);
+  }
+
+  /** Reads the JSON calls that come next; false, and nothing is read, when there are none. @param said What goes before them. */
+  private *readObjects(turn: Turn, from: number, said = ""): Scan<boolean> {
+    const { source, out } = turn;
+    const { at } = source;
+    yield* source.skipSpace();
+    const start = source.at;
+    if (yield* source.take("[")) yield* source.skipSpace();
+    const opened = yield* source.take("{");
+    if (opened) yield* source.skipSpace();
+    const seen = opened !== undefined && (yield* source.seesAny(QUOTES)) !== undefined;
+    source.at = seen ? start : at;
+    if (!seen) return false;
+    out.content(said);
+    const items: CallItem[] = [];
+    const cut = yield* readCallObjects(source, BOUNDARIES, items);
+    emitCalls(turn, from, items, cut);
+    return true;
+  }
+}
+
+/** A bracket counts where an object with a key follows, or a name with arguments. */
+function seesCall(mark: string, text: string, at: number): boolean | undefined {
+  const json = seesObject(mark, text, at);
+  if (mark !== "[" || json) return json;
+  const python = seesName(mark, text, at);
+  return python === false ? json : python;
+}
