@@ -22,10 +22,10 @@ export class DataProtoFuture implements Promise<DataProto> {
     return new DataProtoFuture(async () => DataProto.concat(await Promise.all(futures)));
   }
 
-  /** `count` parts in order, as `DataProto.chunk` cuts them. */
-  chunk(count: number): DataProtoFuture[] {
+  /** `count` parts in order, as `DataProto.chunk` cuts them. @param options.equal uneven parts are refused when they are asked for */
+  chunk(count: number, options: { equal?: boolean } = {}): DataProtoFuture[] {
     let parts: Promise<DataProto[]> | undefined;
-    const cut = (): Promise<DataProto[]> => (parts ??= this.get().then((batch) => batch.chunk(count)));
+    const cut = (): Promise<DataProto[]> => (parts ??= this.get().then((batch) => batch.chunk(count, options)));
     return Array.from({ length: count }, (_, index) => new DataProtoFuture(async () => (await cut())[index]!));
   }
 

@@ -22,9 +22,14 @@ export interface DispatchFunctions {
   dispatch(target: DispatchTarget, args: readonly unknown[]): RankArguments | Promise<RankArguments>;
   /**
    * @param outputs One a rank that ran, in rank order.
-   * @param args The caller's arguments, before dispatch. @returns the result, or a promise of it.
+   * @param args The caller's arguments, before dispatch. @param ranks The ranks that ran. @returns the result, or a promise of it.
    */
-  collect(target: DispatchTarget, outputs: readonly unknown[], args: readonly unknown[]): unknown;
+  collect(
+    target: DispatchTarget,
+    outputs: readonly unknown[],
+    args: readonly unknown[],
+    ranks: readonly number[],
+  ): unknown;
 }
 
 /** A dispatch mode. Pure: what it gives depends on its arguments alone. */

@@ -13,6 +13,7 @@ export {
 export { HEALTH_LIMITS, type HealthEvent, type HealthLimits } from "./health.ts";
 export { InlineTransport } from "./inline-transport.ts";
 export type { NodeResources, Resources } from "./node-resources.ts";
+export { joinBatches, type OutputPlaces } from "./join-batches.ts";
 export { Listener } from "./listener.ts";
 export { ndCompute, ndComputeDataProto } from "./nd-compute.ts";
 export { ExchangeHub, MeetingPeers, type Peers } from "./peers.ts";
@@ -24,7 +25,7 @@ export type { ResourcePlan } from "./resource-plan.ts";
 export { ResourcePoolManager, type WaitOptions } from "./resource-pool-manager.ts";
 export { ResourcePool, type RankPlace, type ResourcePoolOptions } from "./resource-pool.ts";
 export { serveRank, type ServeOptions } from "./serve-rank.ts";
-export { joinBatches, shareArguments } from "./share-arguments.ts";
+export { shareArguments } from "./share-arguments.ts";
 export { ThreadTransport } from "./thread/thread-transport.ts";
 export { rankEnv, type RankHandle, type SpawnRequest, type Transport } from "./transport.ts";
 export { Worker, type MeshPlace, type WorkerClass, type WorkerContext } from "./worker.ts";

@@ -18,7 +18,9 @@ import type { MeshPlace, Worker, WorkerClass } from "./worker.ts";
 type Collected<R> = R extends DataProto ? DataProtoFuture : Promise<R[]>;
 
 /** A batch may be given as the future that another group returned. */
-type Given<Args> = { [K in keyof Args]: Args[K] extends DataProto ? DataProto | DataProtoFuture : Args[K] };
+type Given<Args> = {
+  [K in keyof Args]: [Extract<Args[K], DataProto>] extends [never] ? Args[K] : Args[K] | DataProtoFuture;
+};
 
 /** The group's side of a worker's async methods. Calls of a mode that reshapes its arguments or results otherwise go through `call`. */
 export type GroupMethods<W extends Worker> = {
@@ -251,7 +253,7 @@ export class WorkerGroup implements DispatchTarget {
     const lists = await mode.dispatch(this, args);
     const ranks = registries.execute.resolve(options.executeMode).ranks(lists.length);
     const outputs = await this.executeOn(ranks, method, lists);
-    return mode.collect(this, outputs, args);
+    return mode.collect(this, outputs, args, ranks);
   }
 
   private laidOut(args: readonly unknown[]): readonly (readonly unknown[])[] {

@@ -105,7 +105,7 @@ const PROPERTIES: readonly Property<DispatchSubject>[] = [
       const { group, batch, args, lists } = sent;
       for (const flags of [true, false]) {
         const outputs = lists.map((list) => echo(list, flags));
-        const result = await subject.entry.collect(group, outputs, args);
+        const result = await subject.entry.collect(group, outputs, args, [...lists.keys()]);
         if (!(result instanceof DataProto)) return `it joins batches, and gives ${shown(result)}`;
         const how = flags ? "" : ", where ranks return batches without the flags of padding";
         if (result.length !== batch.length) return `${batch.length} rows go out and ${result.length} come back${how}`;
@@ -126,6 +126,7 @@ const PROPERTIES: readonly Property<DispatchSubject>[] = [
         group,
         Array.from(lists.keys(), (rank) => [rank]),
         args,
+        [...lists.keys()],
       );
       const want = group.answering(lists.length);
       const got = Array.isArray(result) ? result.flat() : result;
@@ -178,7 +179,7 @@ async function checkGolden({ entry }: DispatchSubject, { input, expected }: Disp
   const work = async () => {
     const lists = await entry.dispatch(group, args);
     const outputs = input.outputs ?? lists.map(([first]) => first);
-    return { lists, result: await entry.collect(group, outputs, args) };
+    return { lists, result: await entry.collect(group, outputs, args, [...outputs.keys()]) };
   };
   const { lists, result, error } = await work().then(
     (done) => ({ ...done, error: undefined }),

@@ -15,5 +15,6 @@ export const dpComputeProtoWithFunc: DispatchMode = {
     }
     return shareArguments(target, rest, target.worldSize, { pad: false }).map((list) => [work, ...list]);
   },
-  collect: (_target, outputs, args) => joinBatches(outputs, args),
+  collect: ({ worldSize }, outputs, args, ranks) =>
+    joinBatches(outputs, args, { ranks, shareOf: Array.from({ length: worldSize }, (_, rank) => rank) }),
 };

@@ -9,5 +9,6 @@ export const dpComputeProto: DispatchMode = {
   ],
   joinsBatches: true,
   dispatch: (target, args) => shareArguments(target, args, target.worldSize),
-  collect: (_target, outputs, args) => joinBatches(outputs, args),
+  collect: ({ worldSize }, outputs, args, ranks) =>
+    joinBatches(outputs, args, { ranks, shareOf: Array.from({ length: worldSize }, (_, rank) => rank) }),
 };

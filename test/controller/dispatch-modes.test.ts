@@ -174,6 +174,49 @@ describe("nd modes", () => {
   });
 });
 
+describe("nd modes on a mesh with holes", () => {
+  let called = 0;
+
+  /** Each rank stands where the caller says. */
+  class Placed extends Worker {
+    constructor(context: WorkerContext, dpRanks: readonly number[], answers: readonly boolean[]) {
+      super(context);
+      this.registerDispatchCollectInfo("actor", dpRanks[this.rank]!, answers[this.rank]!);
+    }
+
+    @register({ dispatchMode: ndComputeDataProto("actor") })
+    same(batch: DataProto): Promise<DataProto> {
+      called++;
+      return Promise.resolve(batch);
+    }
+
+    @register({ dispatchMode: ndCompute("actor") })
+    each(): Promise<void> {
+      called++;
+      return Promise.resolve();
+    }
+  }
+
+  it.each([
+    ["a share that nobody has", [0, 2, 2], [true, true, false], "no rank has the dpRank 1"],
+    ["a share that nobody answers for", [0, 1, 1], [true, false, false], "none of the ranks with the dpRank 1 gives"],
+    ["a share that two answer for", [0, 0, 1], [true, true, true], "the ranks 0, 1, not one, with the dpRank 0 give"],
+    ["a negative share", [-1, 0, 1], [true, true, true], "rank 0 has the dpRank -1"],
+    ["half a share", [0, 0.5, 1], [true, true, true], "rank 1 has the dpRank 0.5"],
+    ["more shares than ranks", [0, 1, 3], [true, true, true], "rank 2 has the dpRank 3, of 3 ranks"],
+  ])("refuse %s before a rank is called", async (_, dpRanks, answers, words) => {
+    const group = await WorkerGroup.create(Placed, [dpRanks, answers], { worldSize: 3, name: "actor" });
+    called = 0;
+    for (const call of [group.same(rowsOf([1, 2, 3])), group.each()]) {
+      await expect(call).rejects.toMatchObject({
+        code: "VERL_WORKER_MESH",
+        message: expect.stringMatching(new RegExp(`^In the mesh "actor" of actor .*${words}`)),
+      });
+    }
+    expect(called).toBe(0);
+  });
+});
+
 describe("other modes", () => {
   it("are registered by a user, by name or in place, and refused under a taken name", async () => {
     const reverse = {
