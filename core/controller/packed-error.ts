@@ -1,27 +1,36 @@
 import { isVerlError, VerlError, type ErrorCode } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
 import type { PackedError } from "./rank-protocol.ts";
+import { thrownText } from "./thrown-text.ts";
 
 /** Causes of causes that cross. */
 const MAX_CAUSES = 8;
 
-/** An error in words, with its stack and its causes. */
+/** An error in words, with its stack and its causes. Takes whatever was thrown, and throws nothing. */
 export function packError(error: unknown, depth = 0): PackedError {
+  try {
+    return packed(error, depth);
+  } catch {
+    return { name: "Error", message: thrownText(error) };
+  }
+}
+
+function packed(error: unknown, depth: number): PackedError {
   if (!(typeof error === "object" && error !== null && "message" in error)) {
-    return { name: "Error", message: String(error) };
+    return { name: "Error", message: thrownText(error) };
   }
   const { name, message, stack, cause } = error as Error;
-  const packed: PackedError = { name: String(name), message: String(message), stack };
+  const words: PackedError = { name: String(name), message: String(message), stack };
   if (isVerlError(error)) {
-    Object.assign(packed, {
+    Object.assign(words, {
       code: error.code,
       hint: error.hint,
       location: error.location,
       details: jsonOf(error.details),
     });
   }
-  if (cause !== undefined && depth < MAX_CAUSES) packed.cause = packError(cause, depth + 1);
-  return JSON.parse(JSON.stringify(packed)) as PackedError;
+  if (cause !== undefined && depth < MAX_CAUSES) words.cause = packError(cause, depth + 1);
+  return JSON.parse(JSON.stringify(words)) as PackedError;
 }
 
 /** The error that `packError` was given, with the stack of where it was thrown. */

@@ -11,7 +11,7 @@ export interface Peers {
   exchange<T>(value: T): Promise<T[]>;
   /**
    * Replaces each element by its sum over the ranks; all bring the same length. Added in rank order, so that every rank gets the same
-   * bits, and so does the next run.
+   * bits, and so does the next run. @throws VERL_WORKER_FAILED on every rank where the arrays differ in length or type
    */
   sum(values: Float32Array | Float64Array): Promise<void>;
 }
@@ -47,7 +47,9 @@ export class MeetingPeers implements Peers {
   async sum(values: Float32Array | Float64Array): Promise<void> {
     if (this.worldSize === 1) return;
     // A copy, since the sum is written to where this rank's own share stands.
-    addInOrder(values, await this.exchange(values.slice()));
+    const parts = await this.exchange(values.slice());
+    requireAlike(parts.map(summandOf));
+    addInOrder(values, parts);
   }
 
   /** A rank has failed: exchanges under way, and those that are begun before `resume`, fail. */
@@ -78,6 +80,31 @@ export class MeetingPeers implements Peers {
         .finally(() => this.waiting.delete(reject));
     });
   }
+}
+
+/** What an array to be summed is, in words: `5 elements of a Float32Array`. */
+export function summandOf(value: unknown): string {
+  if (!(value instanceof Float32Array || value instanceof Float64Array)) return "something else than an array";
+  return `${value.length} elements of a ${value.constructor.name}`;
+}
+
+/** @param summands what each rank brings, by rank @throws VERL_WORKER_FAILED, with the same words on every rank, where they differ */
+export function requireAlike(summands: readonly string[]): void {
+  const ranks = new Map<string, number[]>();
+  summands.forEach((summand, rank) => ranks.set(summand, [...(ranks.get(summand) ?? []), rank]));
+  if (ranks.size === 1) return;
+  const brought = Array.from(ranks, ([summand, [first, ...others]]) => {
+    return others.length === 0
+      ? `rank ${first} brings ${summand}`
+      : `ranks ${[first, ...others].join(", ")} bring ${summand}`;
+  });
+  throw new VerlError(
+    "VERL_WORKER_FAILED",
+    `The ranks cannot add up what they bring to a sum: ${brought.join("; ")}.`,
+    {
+      hint: "Every rank brings an array of the same length and type to the same call of peers.sum.",
+    },
+  );
 }
 
 /**

@@ -19,22 +19,27 @@ export interface MethodOptions extends Required<RegisterOptions> {
   dispatchMode: string | (DispatchFunctions & Partial<Pick<DispatchMode, "joinsBatches">>);
 }
 
-type AsyncMethod = (...args: never[]) => Promise<unknown>;
+/** A method that `register` can mark. */
+export type AsyncMethod = (...args: never[]) => Promise<unknown>;
 
 /** Under `Symbol.for`, so that a worker decorated by another copy of this package is understood. */
 const REGISTERED = Symbol.for("verl.registered_method");
 
+/** What `register` gives: a method decorator for TypeScript's `experimentalDecorators` and for standard ones. */
+export interface MethodMark {
+  /** A standard decorator. */
+  <M extends AsyncMethod>(method: M, context: { readonly kind: "method" }): void;
+  /** One of `experimentalDecorators`. */
+  <M extends AsyncMethod>(target: object, name: string | symbol, descriptor: TypedPropertyDescriptor<M>): void;
+}
+
 /** Marks an async method of a `Worker` as callable through its group, and says how a call is spread over the ranks. */
-export function register(options: RegisterOptions = {}) {
+export function register(options: RegisterOptions = {}): MethodMark {
   const { dispatchMode = "ALL_TO_ALL", executeMode = "ALL", blocking = true, materializeFutures = true } = options;
-  return <M extends AsyncMethod>(
-    _target: object,
-    _name: string | symbol,
-    descriptor: TypedPropertyDescriptor<M>,
-  ): void => {
-    Object.defineProperty(descriptor.value, REGISTERED, {
-      value: { dispatchMode, executeMode, blocking, materializeFutures },
-    });
+  return (target: object, _nameOrContext: unknown, descriptor?: PropertyDescriptor): void => {
+    // A standard decorator is given the method itself.
+    const method = (descriptor ? descriptor.value : target) as object;
+    Object.defineProperty(method, REGISTERED, { value: { dispatchMode, executeMode, blocking, materializeFutures } });
   };
 }
 

@@ -268,6 +268,13 @@ class RemoteRank implements RankHandle {
   }
 
   private died(method: string): VerlError {
+    if (this.stopping) {
+      return new VerlError(
+        "VERL_WORKER_DIED",
+        `Rank ${this.rank} of ${this.request.name} (${this.place}) was disposed with its group; the call was ${method}.`,
+        { hint: "Dispose a group after its last call.", details: { rank: this.rank, method, reason: this.death } },
+      );
+    }
     return new VerlError(
       "VERL_WORKER_DIED",
       `Rank ${this.rank} of ${this.request.name} (${this.place}) ${this.death}; the call was ${method}.`,

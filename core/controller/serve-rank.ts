@@ -9,6 +9,7 @@ import { MeetingPeers, type Turn } from "./peers.ts";
 import type { ChannelMessage, Lent, RankChannel } from "./rank-channel.ts";
 import { PROTOCOL, type FromRank, type PackedError, type RankSpec, type ToRank } from "./rank-protocol.ts";
 import { callRegistered } from "./register.ts";
+import { thrownText } from "./thrown-text.ts";
 import type { Worker, WorkerClass } from "./worker.ts";
 
 export interface ServeOptions {
@@ -194,7 +195,7 @@ class RankServer {
     try {
       await this.worker?.dispose();
     } catch (error) {
-      this.send({ type: "log", level: "warn", message: `A worker could not be disposed: ${String(error)}` });
+      this.send({ type: "log", level: "warn", message: `A worker could not be disposed: ${thrownText(error)}` });
     }
     this.send({ type: "stopped" });
     this.channel.close();

@@ -1,17 +1,20 @@
 import type { DataProto } from "../batch/data-proto.ts";
-import { isVerlError, VerlError } from "../errors/index.ts";
-import { isAbort } from "../errors/is-abort.ts";
+import { VerlError } from "../errors/index.ts";
 import { createLogger, registries, type Logger, type MetricsSink } from "../registry/index.ts";
+import { callFailure } from "./call-failure.ts";
 import { ClassWithInitArgs, type DeferredWorker } from "./class-with-init-args.ts";
 import type { ColocatedWorkerClass, Roles } from "./colocated.ts";
 import { DataProtoFuture } from "./data-proto-future.ts";
 import type { DispatchFunctions, DispatchMode, DispatchTarget } from "./dispatch.ts";
+import { DispatchedCall } from "./dispatched-call.ts";
 import { HEALTH_LIMITS, type HealthLimits } from "./health.ts";
 import { InlineTransport } from "./inline-transport.ts";
 import { registeredMethods, type MethodOptions } from "./register.ts";
 import { ResourcePool } from "./resource-pool.ts";
 import { SharedRanks } from "./shared-ranks.ts";
 import { TRANSPORT_ENV, type Transport } from "./transport.ts";
+import { thrownText } from "./thrown-text.ts";
+import { watchedCall } from "./watched-call.ts";
 import type { MeshPlace, Worker, WorkerClass } from "./worker.ts";
 
 /** A batch comes back as one batch; anything else as a list with one item a rank that ran. */
@@ -81,6 +84,7 @@ export class WorkerGroup implements DispatchTarget {
     private readonly roles: ReadonlyMap<string, ReadonlyMap<string, MethodOptions>>,
     /** What the ranks' own names of the methods begin with. */
     private readonly prefix: string,
+    private readonly log: Logger,
   ) {
     this.worldSize = shared.handles.length;
     shared.join();
@@ -140,7 +144,7 @@ export class WorkerGroup implements DispatchTarget {
     const shared = new SharedRanks(name, handles, log);
     const colocated = worker.parts.filter(({ role }) => role !== "");
     const roles = new Map(colocated.map(({ role, workerClass }) => [role, registeredMethods(workerClass)]));
-    return new WorkerGroup(name, shared, worker.methods, roles, "");
+    return new WorkerGroup(name, shared, worker.methods, roles, "", log);
   }
 
   /** Where each rank runs, in rank order: `thread 7`. */
@@ -162,7 +166,7 @@ export class WorkerGroup implements DispatchTarget {
           hint: known === "" ? "It is a group of one worker a rank." : `Its workers are ${known}.`,
         });
       }
-      const group = new WorkerGroup(`${this.name}.${role}`, this.shared, methods, NO_ROLES, `${role}_`);
+      const group = new WorkerGroup(`${this.name}.${role}`, this.shared, methods, NO_ROLES, `${role}_`, this.log);
       return [role, group] as const;
     });
     return Object.fromEntries(groups);
@@ -170,35 +174,30 @@ export class WorkerGroup implements DispatchTarget {
 
   /**
    * Calls a registered method by name. A method whose mode joins batches gives a `DataProtoFuture`, which is a promise and an
-   * argument for other groups at once.
+   * argument for other groups at once. A failure for which nobody waits when it comes is logged as a warning, whether the method blocks
+   * or not; the same holds for `executeAll` and the like.
    */
   call(method: string, ...args: unknown[]): Promise<unknown> {
     const options = this.methods.get(method);
-    if (!options) {
-      const known = [...this.methods.keys()].join(", ");
-      return Promise.reject(
-        new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no registered method "${method}".`, {
-          hint: `Registered methods: ${known || "none"}. Mark a method with @register to call it through its group.`,
-        }),
-      );
-    }
-    const mode = modeOf(options.dispatchMode);
-    const work = (): Promise<unknown> => this.run(method, options, mode, args);
-    const result = options.blocking ? this.shared.inTurn(work) : work();
-    return mode.joinsBatches ? new DataProtoFuture(result as Promise<DataProto>) : result;
+    const mode = options && modeOf(options.dispatchMode);
+    const result = this.begin(method, () => {
+      const work = (): Promise<unknown> => this.run(method, options!, mode!, args);
+      return options!.blocking ? this.shared.inTurn(work) : work();
+    });
+    return mode?.joinsBatches ? new DataProtoFuture(result as Promise<DataProto>) : result;
   }
 
   /** One promise a rank, at once: argument lists of `worldSize` elements give rank i its own, anything else goes to every rank. */
   executeAllAsync(method: string, ...args: unknown[]): Promise<unknown>[] {
     const lists = this.laidOut(args);
-    return this.shared.handles.map((_, rank) => this.execute(rank, method, lists[rank]!));
+    return this.shared.handles.map((_, rank) => this.executeAlone(rank, method, lists[rank]!));
   }
 
   /** As `executeAllAsync`, and waits for all ranks. */
   executeAllSync(method: string, ...args: unknown[]): Promise<unknown[]> {
     const lists = this.laidOut(args);
     const ranks = [...lists.keys()];
-    return this.executeOn(ranks, method, lists);
+    return this.begin(method, () => this.executeOn(ranks, method, lists));
   }
 
   /** verl's name for `executeAllAsync`. */
@@ -208,15 +207,15 @@ export class WorkerGroup implements DispatchTarget {
 
   /** One rank alone, at once. */
   executeRank(rank: number, method: string, ...args: unknown[]): Promise<unknown> {
-    return this.execute(rank, method, args);
+    return this.executeAlone(rank, method, args);
   }
 
   executeRankZeroAsync(method: string, ...args: unknown[]): Promise<unknown> {
-    return this.execute(0, method, args);
+    return this.executeAlone(0, method, args);
   }
 
   executeRankZeroSync(method: string, ...args: unknown[]): Promise<unknown> {
-    return this.executeOn([0], method, [args]).then(([result]) => result);
+    return this.begin(method, () => this.executeOn([0], method, [args]).then(([result]) => result));
   }
 
   /** verl's name for `executeRankZeroAsync`. */
@@ -250,10 +249,9 @@ export class WorkerGroup implements DispatchTarget {
     given: readonly unknown[],
   ): Promise<unknown> {
     const args = options.materializeFutures ? await materialize(given) : given;
-    const lists = await mode.dispatch(this, args);
-    const ranks = registries.execute.resolve(options.executeMode).ranks(lists.length);
-    const outputs = await this.executeOn(ranks, method, lists);
-    return mode.collect(this, outputs, args, ranks);
+    const call = new DispatchedCall(this, method, options, mode, args);
+    const { lists, ranks } = await call.spread();
+    return call.gather(await this.executeOn(ranks, method, lists), ranks);
   }
 
   private laidOut(args: readonly unknown[]): readonly (readonly unknown[])[] {
@@ -271,21 +269,44 @@ export class WorkerGroup implements DispatchTarget {
     return this.shared.onEach(ranks, (rank) => this.execute(rank, method, lists[rank]!));
   }
 
+  private executeAlone(rank: number, method: string, args: readonly unknown[]): Promise<unknown> {
+    return this.begin(method, () => this.execute(rank, method, args));
+  }
+
   private async execute(rank: number, method: string, args: readonly unknown[]): Promise<unknown> {
+    const handle = this.shared.handles[rank];
+    if (!handle) {
+      throw new VerlError("VERL_DISPATCH_ARGUMENTS", `${this.name} has no rank ${rank} to call ${method} on.`, {
+        hint: `Its ranks are 0 to ${this.worldSize - 1}.`,
+      });
+    }
     try {
-      return await this.shared.handles[rank]!.call(this.prefix + method, await materialize(args));
+      return await handle.call(this.prefix + method, await materialize(args));
     } catch (error) {
-      throw this.failure(method, rank, error);
+      throw callFailure({ group: this.name, rank, place: handle.place, method, args }, error);
     }
   }
 
-  /** Errors that already explain themselves, and aborts, pass as they are. */
-  private failure(method: string, rank: number, reason: unknown): unknown {
-    if (isVerlError(reason) || isAbort(reason)) return reason;
-    const text = reason instanceof Error ? reason.message : String(reason);
-    return new VerlError("VERL_WORKER_FAILED", `Rank ${rank} of ${this.name} failed in ${method}: ${text}`, {
-      cause: reason,
-      details: { rank, method, place: this.shared.handles[rank]!.place },
+  /** The promise of a call that the group lets begin. */
+  private begin<T>(method: string, work: () => Promise<T>): Promise<T> {
+    const refused = this.methods.has(method)
+      ? this.disposed && this.disposedBefore(method)
+      : this.unknownMethod(method);
+    return watchedCall(refused ? Promise.reject(refused) : work(), (error) =>
+      this.log.warn(`A call of ${this.name}.${method} failed, and nobody waited for it: ${thrownText(error)}`),
+    );
+  }
+
+  private unknownMethod(method: string): VerlError {
+    const known = [...this.methods.keys()].join(", ");
+    return new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no registered method "${method}".`, {
+      hint: `Registered methods: ${known || "none"}. Mark a method with @register to call it through its group.`,
+    });
+  }
+
+  private disposedBefore(method: string): VerlError {
+    return new VerlError("VERL_WORKER_DIED", `${this.name} has been disposed; the call was ${method}.`, {
+      hint: "Dispose a group after its last call.",
     });
   }
 }

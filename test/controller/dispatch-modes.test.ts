@@ -8,6 +8,7 @@ import { ndCompute, ndComputeDataProto } from "../../core/controller/nd-compute.
 import { register } from "../../core/controller/register.ts";
 import { Worker, type WorkerContext } from "../../core/controller/worker.ts";
 import { WorkerGroup } from "../../core/controller/worker-group.ts";
+import { registries } from "../../core/registry/index.ts";
 import { loadPlugin } from "./load-dispatch-modes.ts";
 
 /* verl's tests of dispatch and padding (tests/single_controller), in our words, and what they do not ask. */
@@ -234,6 +235,60 @@ describe("other modes", () => {
     expect(() => registerDispatchMode("test-reverse", { ...reverse })).toThrow("test-reverse");
     updateDispatchMode("test-reverse", { ...reverse, collect: () => "updated" });
     expect(await group.call("own", ["a", "b"])).toBe("updated");
+  });
+
+  it("are told by name of what they give wrong, before a rank is called", async () => {
+    let called = 0;
+    class Odd extends Worker {
+      @register({ dispatchMode: "test-odd" })
+      work(what: string): Promise<string> {
+        called++;
+        return Promise.resolve(what);
+      }
+
+      @register({ dispatchMode: "test-odd", executeMode: "test-beyond" })
+      beyond(what: string): Promise<string> {
+        return this.work(what);
+      }
+    }
+    const lists: Readonly<Record<string, unknown>> = {
+      nothing: undefined,
+      none: [],
+      many: [[], [], []],
+      items: [[], 5],
+      one: [["one"]],
+      two: [["two"], ["two"]],
+    };
+    registerDispatchMode("test-odd", {
+      dispatch: (_, [what]) => {
+        if (what === "throws") throw new RangeError("no way");
+        return lists[what as string] as unknown[][];
+      },
+      collect: () => {
+        throw new RangeError("no end");
+      },
+    });
+    registries.execute.register("test-beyond", { description: "One rank too many.", ranks: (count) => [count] });
+    const group = await WorkerGroup.create(Odd, [], { worldSize: 2 });
+    const refused = async (call: Promise<unknown>, words: string): Promise<void> =>
+      expect(call).rejects.toMatchObject({
+        code: "VERL_ENTRY_FAILED",
+        message: words,
+        details: { dispatchMode: "test-odd" },
+      });
+    const mode = 'The dispatch mode "test-odd"';
+    await refused(group.work("nothing"), `${mode} gave undefined in place of lists of arguments for Odd.work.`);
+    await refused(group.work("none"), `${mode} gave no list of arguments for Odd.work.`);
+    await refused(group.work("many"), `${mode} gave 3 lists of arguments to 2 ranks for Odd.work.`);
+    await refused(group.work("items"), `${mode} gave rank 1 a number in place of a list of arguments for Odd.work.`);
+    await refused(group.work("throws"), `${mode} could not spread the arguments of Odd.work: no way`);
+    await refused(
+      group.beyond("two"),
+      'The execute mode "test-beyond" chose rank 2 of 2 that have arguments for Odd.beyond.',
+    );
+    expect(called).toBe(0);
+    await refused(group.work("one"), `${mode} could not collect the results of Odd.work: no end`);
+    expect(called).toBe(1);
   });
 
   it("DP_COMPUTE_PROTO_WITH_FUNC runs a function with the rank's share, and refuses uneven shares", async () => {

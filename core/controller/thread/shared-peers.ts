@@ -1,6 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import { copyOf, nothingLive, pack, unpack } from "../payload.ts";
-import { addInOrder, MeetingPeers, type Turn } from "../peers.ts";
+import { addInOrder, MeetingPeers, requireAlike, summandOf, type Turn } from "../peers.ts";
 import type { Packed } from "../rank-protocol.ts";
 
 /** What a rank brings to an exchange: packed data, or memory that all of them see. */
@@ -9,6 +9,10 @@ interface Brought {
   readonly packed?: Packed;
   readonly blobs?: readonly Uint8Array[];
   readonly memory?: SharedArrayBuffer;
+  /** Where it begins a sum: what the rank adds to it, in words. */
+  readonly summand?: string;
+  /** Few elements of a sum, as they are. */
+  readonly values?: Float32Array | Float64Array;
 }
 
 /** Fewer elements are sent as they are: a barrier costs more than they do. */
@@ -51,45 +55,71 @@ export class SharedPeers extends MeetingPeers {
   }
 
   override sum(values: Float32Array | Float64Array): Promise<void> {
-    if (values.length < SMALL) return super.sum(values);
-    return this.meeting(() => this.sumShared(values));
+    if (this.worldSize === 1) return super.sum(values);
+    return this.meeting(() => (values.length < SMALL ? this.sumSent(values) : this.sumShared(values)));
   }
 
   override interrupt(reason: string): void {
     super.interrupt(reason);
     this.arrived.clear();
     this.wake.clear();
+    this.forgetSegments();
+  }
+
+  private forgetSegments(): void {
     this.segments = new Array<undefined>(SEGMENTS);
     this.sums = 0;
+  }
+
+  /** Every rank gets all and adds them up itself. */
+  private async sumSent(values: Float32Array | Float64Array): Promise<void> {
+    const own = values.slice();
+    const all = await this.swapSummands({ turn: this.turn(), summand: summandOf(own), values: own });
+    addInOrder(
+      values,
+      all.map((brought) => brought.values!),
+    );
   }
 
   /** Each rank adds up its own share of the elements, then reads the others'. */
   private async sumShared(values: Float32Array | Float64Array): Promise<void> {
     const { rank, worldSize } = this;
-    const segment = await this.segment(this.sums++ % SEGMENTS, values.byteLength);
+    const summand = summandOf(values);
+    const segment = await this.segment(this.sums++ % SEGMENTS, values.byteLength, summand);
     const Type = values.constructor as Float32ArrayConstructor;
     const parts = segment.memory.map((memory) => new Type(memory, 0, values.length));
     parts[rank]!.set(values);
-    await this.barrier();
+    await this.swapSummands({ turn: this.turn(), summand });
     const [sum] = parts;
     const share = Math.ceil(values.length / worldSize);
     addInOrder(sum!, parts, Math.min(rank * share, values.length), Math.min((rank + 1) * share, values.length));
-    await this.barrier();
+    await this.swap({ turn: this.turn() });
     values.set(sum!);
   }
 
-  private async segment(index: number, bytes: number): Promise<Segment> {
+  private async segment(index: number, bytes: number, summand: string): Promise<Segment> {
     const known = this.segments[index];
     if (known && known.bytes >= bytes) return known;
     const own = new SharedArrayBuffer(Math.ceil(bytes / 8) * 8);
-    const all = await this.swap({ turn: this.turn(), memory: own });
+    const all = await this.swapSummands({ turn: this.turn(), summand, memory: own });
     const made = { memory: all.map(({ memory }) => memory!), bytes: own.byteLength };
     this.segments[index] = made;
     return made;
   }
 
-  private async barrier(): Promise<void> {
-    await this.swap({ turn: this.turn() });
+  /**
+   * As `swap`, for what begins a sum. Ranks whose arrays differ learn it here, all of them at the same turn, and what they remember of
+   * each other's memory may no longer agree.
+   */
+  private async swapSummands(own: Brought): Promise<Brought[]> {
+    const all = await this.swap(own);
+    try {
+      requireAlike(all.map(({ summand = summandOf(undefined) }) => summand));
+    } catch (error) {
+      this.forgetSegments();
+      throw error;
+    }
+    return all;
   }
 
   /** Gives every other rank what this one brings, and waits for theirs. */

@@ -1,0 +1,58 @@
+import { isVerlError, VerlError } from "../errors/index.ts";
+import { isAbort } from "../errors/is-abort.ts";
+import { isPlainObject } from "../batch/tagged-json.ts";
+import { thrownText } from "./thrown-text.ts";
+
+/** A call of one rank, for messages. */
+export interface RankCall {
+  readonly group: string;
+  readonly rank: number;
+  /** Where the rank runs: `thread 7`. */
+  readonly place: string;
+  readonly method: string;
+  readonly args: readonly unknown[];
+}
+
+/**
+ * What a rank failed with, as an error that names rank and method. An error of this package keeps its code and its words and has them in
+ * its details; what the caller's own signal was aborted with stays as it is.
+ */
+export function callFailure(call: RankCall, reason: unknown): unknown {
+  try {
+    if (isVerlError(reason)) return withDetails(reason, call);
+    if (isAbort(reason)) return holdsAborted(call.args) ? reason : aborted(call, reason);
+  } catch {
+    // It is something that cannot even be looked at.
+  }
+  return new VerlError("VERL_WORKER_FAILED", sentence(call, reason), { cause: reason, details: facts(call) });
+}
+
+const sentence = ({ group, rank, method }: RankCall, reason: unknown): string =>
+  `Rank ${rank} of ${group} failed in ${method}: ${thrownText(reason)}`;
+
+const facts = ({ rank, method, place }: RankCall): Record<string, unknown> => ({ rank, method, place });
+
+/** A rank that called others in turn says more of the failure than the one that called it. */
+function withDetails(error: VerlError, call: RankCall): VerlError {
+  const { code, message, hint, location, details, cause, stack } = error;
+  if (details !== undefined && "rank" in details && "method" in details) return error;
+  const named = new VerlError(code, message, { hint, location, cause, details: { ...facts(call), ...details } });
+  if (stack !== undefined) named.stack = stack;
+  return named;
+}
+
+/** The worker gave up by itself; that it is an abort still counts. */
+function aborted(call: RankCall, reason: unknown): Error {
+  const error = new DOMException(sentence(call, reason), "AbortError");
+  Object.defineProperty(error, "cause", { value: reason });
+  return error;
+}
+
+/** True where an aborted signal is among the arguments, or in a list or object of these. */
+function holdsAborted(value: unknown, depth = 0): boolean {
+  if (value instanceof AbortSignal) return value.aborted;
+  // Signals cross at any depth at which arguments do; no caller puts one deeper than a few levels.
+  if (depth > 8) return false;
+  const held = Array.isArray(value) ? value : isPlainObject(value) ? Object.values(value) : [];
+  return held.some((item) => holdsAborted(item, depth + 1));
+}

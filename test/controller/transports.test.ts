@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
+import { DataProto } from "../../core/batch/data-proto.ts";
+import { InlineTransport } from "../../core/controller/inline-transport.ts";
+import { ThreadTransport } from "../../core/controller/thread/thread-transport.ts";
+import type { Transport } from "../../core/controller/transport.ts";
+import { WorkerGroup, type GroupOf } from "../../core/controller/worker-group.ts";
+import type { VerlError } from "../../core/errors/index.ts";
+import { createLogger } from "../../core/registry/index.ts";
+import { loadPlugin } from "./load-dispatch-modes.ts";
+import { Contrary } from "./workers/contrary.ts";
+
+/* What a group does is the same wherever its ranks are. */
+
+// The threads' sources are compiled when they start.
+jest.setTimeout(60_000);
+
+beforeAll(loadPlugin);
+
+const rows = DataProto.fromSingleDict({ ids: Int32Array.of(1, 2, 3) });
+const lines: string[] = [];
+const log = createLogger({ write: (line) => void lines.push(line) });
+
+async function failure(call: Promise<unknown>): Promise<VerlError> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeDefined();
+  return error as VerlError;
+}
+
+describe.each<[string, () => Transport]>([
+  ["inline", () => new InlineTransport()],
+  ["in threads", () => new ThreadTransport()],
+])("ranks %s", (_, make) => {
+  const transport = make();
+  let group: GroupOf<Contrary>;
+
+  beforeAll(async () => {
+    group = await WorkerGroup.create(Contrary, [], { worldSize: 3, transport, log });
+  });
+
+  afterAll(async () => {
+    await group.dispose();
+    await transport.close();
+  });
+
+  it("outlive whatever a worker throws", async () => {
+    const texts = {
+      error: "no such layer",
+      bare: "an object that cannot be put into words",
+      getter: "an object that cannot be put into words",
+      object: "in an object",
+      proxy: "an object that cannot be put into words",
+      symbol: "Symbol(sign)",
+      cause: "outer",
+    };
+    for (const [what, text] of Object.entries(texts)) {
+      const error = await failure(group.throwOn(1, what));
+      expect(error.code).toBe("VERL_WORKER_FAILED");
+      expect(error.message).toBe(`Rank 1 of Contrary failed in throwOn: ${text}`);
+      expect(await group.fine()).toEqual([0, 1, 2]);
+    }
+  });
+
+  it.each([
+    [[5, 10, 10], "rank 0 brings 5 elements of a Float32Array; ranks 1, 2 bring 10 elements of a Float32Array"],
+    [[9000, 5, 9000], "ranks 0, 2 bring 9000 elements of a Float32Array; rank 1 brings 5 elements of a Float32Array"],
+    [[5000, 5000, 10_000], "ranks 0, 1 bring 5000 elements of a Float32Array; rank 2 brings 10000 elements"],
+  ])("are told of arrays of different lengths in a sum, and may go on: %j", async (lengths, words) => {
+    for (let round = 0; round < 2; round++) {
+      const results = await group.sumOnes(lengths);
+      expect(new Set(results).size).toBe(1);
+      expect(results[0]).toContain(words);
+      for (const length of [7, 6000, 6000, 20_000]) {
+        expect(await group.sumOnes([length, length, length])).toEqual(["sum 3", "sum 3", "sum 3"]);
+      }
+    }
+  });
+
+  it.each([4, 6000])("are told of arrays of different types in a sum: %d elements", async (length) => {
+    const [first] = await group.sumOnes([length, length, length], true);
+    expect(first).toContain(`rank 0 brings ${length} elements of a Float64Array; ranks 1, 2 bring ${length} elements`);
+  });
+
+  it("say which rank and method an error of this package comes from, and keep its code and words", async () => {
+    const error = await failure(group.throwOn(2, "verl"));
+    expect(error).toMatchObject({ code: "VERL_BATCH_SHAPE", message: "odd shapes", hint: "look" });
+    expect(error.details).toMatchObject({ rows: 3, rank: 2, method: "throwOn" });
+    expect(error.stack).toContain("contrary.ts");
+  });
+
+  it("say which rank gave up by itself, and leave the caller's own reason as it is", async () => {
+    const error = await failure(group.throwOn(2, "abort"));
+    expect([error.name, error.message]).toEqual(["AbortError", "Rank 2 of Contrary failed in throwOn: gave up"]);
+    const controller = new AbortController();
+    const call = failure(group.untilAborted({ signal: controller.signal }));
+    const reason = new DOMException("enough", "AbortError");
+    controller.abort(reason);
+    expect(await call).toBe(reason);
+  });
+
+  it("say which of them returned no batch to be joined", async () => {
+    for (const [what, words] of [
+      [undefined, "undefined"],
+      [7, "a number"],
+      [{ not: "a batch" }, "an instance of Object"],
+    ] as const) {
+      const error = await failure(group.noBatchOn(rows, 1, what));
+      expect(error).toMatchObject({ code: "VERL_WORKER_FAILED", details: { rank: 1, method: "noBatchOn" } });
+      expect(error.message).toBe(
+        `The dispatch mode "DP_COMPUTE_PROTO" could not collect the results of Contrary.noBatchOn: ` +
+          `Rank 1 returned ${words}, where a DataProto is joined with others.`,
+      );
+    }
+  });
+
+  it("are called by a method and a number that they have", async () => {
+    const any = group as unknown as WorkerGroup;
+    const unknown = { code: "VERL_WORKER_METHOD_UNKNOWN", message: 'Contrary has no registered method "zzz".' };
+    for (const call of [
+      any.call("zzz"),
+      any.executeAllSync("zzz"),
+      Promise.all(any.executeAllAsync("zzz")),
+      any.executeRankZeroSync("zzz"),
+    ]) {
+      expect(await failure(call)).toMatchObject(unknown);
+    }
+    for (const rank of [3, -1, 0.5]) {
+      expect(await failure(any.executeRank(rank, "fine"))).toMatchObject({
+        code: "VERL_DISPATCH_ARGUMENTS",
+        message: `Contrary has no rank ${rank} to call fine on.`,
+        hint: "Its ranks are 0 to 2.",
+      });
+    }
+  });
+
+  it("fail without ending the process where nobody waits, and are logged once", async () => {
+    const unhandled = jest.fn();
+    process.on("unhandledRejection", unhandled);
+    lines.length = 0;
+    void group.throwBeside(1);
+    void group.throwOn(0, "error");
+    void group.noBatchOn(rows, 2, 0);
+    void group.executeRank(2, "throwOn", 2, "error");
+    const late = group.throwOn(1, "error");
+    await group.throwBeside(2).catch(() => undefined);
+    expect(await group.fine()).toEqual([0, 1, 2]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    process.off("unhandledRejection", unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+    expect((await failure(late)).message).toContain("Rank 1");
+    const lost = (method: string, rank: number): string =>
+      `${method} failed, and nobody waited for it: Rank ${rank} of Contrary failed in ${method}: no such layer`;
+    expect(lines.filter((line) => line.includes("nobody waited"))).toHaveLength(5);
+    for (const line of [lost("throwBeside", 1), lost("throwOn", 0), lost("throwOn", 2), lost("throwOn", 1)]) {
+      expect(lines.filter((each) => each.includes(line))).toHaveLength(1);
+    }
+    expect(lines.join("\n")).toContain("Rank 2 returned a number");
+  });
+
+  it("end the calls that came before their group is disposed, and take none after", async () => {
+    const own = make();
+    const short = await WorkerGroup.create(Contrary, [], { worldSize: 2, transport: own, log });
+    const before = [short.fine(), short.fine()];
+    const disposed = short.dispose();
+    for (const call of [short.fine(), ...short.executeAll("fine"), short.executeRankZeroSync("fine")]) {
+      expect(await failure(call)).toMatchObject({
+        code: "VERL_WORKER_DIED",
+        message: "Contrary has been disposed; the call was fine.",
+      });
+    }
+    expect(await Promise.all(before)).toEqual([
+      [0, 1],
+      [0, 1],
+    ]);
+    await disposed;
+    await own.close();
+  });
+});

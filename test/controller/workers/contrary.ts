@@ -1,0 +1,77 @@
+import type { DataProto } from "../../../core/batch/data-proto.ts";
+import { register } from "../../../core/controller/register.ts";
+import { Worker } from "../../../core/controller/worker.ts";
+import { VerlError } from "../../../core/errors/index.ts";
+
+/** What a worker may throw, by name. */
+const THROWN: Readonly<Record<string, () => unknown>> = {
+  error: () => new RangeError("no such layer"),
+  bare: () => Object.create(null) as object,
+  getter: () => ({
+    get message(): string {
+      throw new Error("no message");
+    },
+  }),
+  object: () => ({ message: "in an object" }),
+  proxy: () =>
+    new Proxy(
+      {},
+      {
+        has() {
+          throw new Error("no look");
+        },
+      },
+    ),
+  symbol: () => Symbol("sign"),
+  cause: () => new Error("outer", { cause: Object.create(null) }),
+  verl: () => new VerlError("VERL_BATCH_SHAPE", "odd shapes", { hint: "look", details: { rows: 3 } }),
+  abort: () => new DOMException("gave up", "AbortError"),
+};
+
+/** A worker that does what it should not. */
+export class Contrary extends Worker {
+  static override readonly module = import.meta.url;
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  fine(): Promise<number> {
+    return Promise.resolve(this.rank);
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async throwOn(rank: number, what: string): Promise<void> {
+    await Promise.resolve();
+    if (this.rank === rank) throw THROWN[what]!();
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL", blocking: false })
+  throwBeside(rank: number): Promise<void> {
+    return this.throwOn(rank, "error");
+  }
+
+  /** Adds up as many ones as its rank is told; what it fails with is the result. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async sumOnes(lengths: readonly number[], doubles = false): Promise<string> {
+    const length = lengths[this.rank]!;
+    const values = doubles && this.rank === 0 ? new Float64Array(length).fill(1) : new Float32Array(length).fill(1);
+    try {
+      await this.peers.sum(values);
+      return `sum ${new Set(values).size === 1 ? values[0] : "mixed"}`;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+
+  /** A batch of every rank but one. */
+  @register({ dispatchMode: "DP_COMPUTE_PROTO" })
+  noBatchOn(batch: DataProto, rank: number, what: unknown): Promise<DataProto> {
+    return Promise.resolve(this.rank === rank ? (what as DataProto) : batch);
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL", blocking: false })
+  untilAborted({ signal }: { signal: AbortSignal }): Promise<void> {
+    return new Promise((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason as Error));
+      if (signal.aborted) reject(signal.reason as Error);
+    });
+  }
+}
