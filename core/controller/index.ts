@@ -19,7 +19,7 @@ export { ndCompute, ndComputeDataProto } from "./nd-compute.ts";
 export { ExchangeHub, MeetingPeers, type Peers } from "./peers.ts";
 export type { ChannelMessage, Lent, RankChannel, SentMessage } from "./rank-channel.ts";
 export { RayTransport } from "./ray/ray-transport.ts";
-export { register, type AsyncMethod, type MethodMark, type MethodOptions, type RegisterOptions } from "./register.ts";
+export { register, type MethodMark, type MethodOptions, type RegisterOptions } from "./register.ts";
 export { startRank, type RemoteRankOptions } from "./remote-rank.ts";
 export type { ResourcePlan } from "./resource-plan.ts";
 export { ResourcePoolManager, type WaitOptions } from "./resource-pool-manager.ts";

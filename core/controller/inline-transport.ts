@@ -6,7 +6,10 @@ import type { RankPlace } from "./resource-pool.ts";
 import { rankEnv, type RankHandle, type SpawnRequest, type Transport } from "./transport.ts";
 import type { Worker } from "./worker.ts";
 
-/** Workers in the controller's own thread: nothing is copied, and a debugger steps straight into them. */
+/**
+ * Workers in the controller's own thread: nothing is copied, and a debugger steps straight into them. Nor is anything checked: arguments and
+ * results reach the other side as they are, functions and instances of classes too, which other transports refuse by VERL_WORKER_PAYLOAD.
+ */
 export class InlineTransport implements Transport {
   resources(): Promise<readonly NodeResources[]> {
     return Promise.resolve([thisMachine()]);

@@ -19,8 +19,7 @@ export interface MethodOptions extends Required<RegisterOptions> {
   dispatchMode: string | (DispatchFunctions & Partial<Pick<DispatchMode, "joinsBatches">>);
 }
 
-/** A method that `register` can mark. */
-export type AsyncMethod = (...args: never[]) => Promise<unknown>;
+type AsyncMethod = (...args: never[]) => Promise<unknown>;
 
 /** Under `Symbol.for`, so that a worker decorated by another copy of this package is understood. */
 const REGISTERED = Symbol.for("verl.registered_method");

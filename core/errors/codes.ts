@@ -426,7 +426,7 @@ export const ERROR_CODES = {
   },
   VERL_WORKER_MESH: {
     blame: "plugin",
-    when: "A worker was asked for its place in a device mesh that it does not stand in, or was given two.",
+    when: "A worker was asked for its place in a device mesh that it does not stand in, or was given two; or the places of all leave shares out or give one twice.",
   },
   VERL_WORKER_METHOD_TAKEN: {
     blame: "plugin",
