@@ -48,7 +48,9 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 
 function unstorable(value: unknown, where: string): VerlError {
   const what =
-    typeof value === "object" ? `an instance of ${value?.constructor?.name || "an unknown class"}` : `a ${typeof value}`;
+    typeof value === "object"
+      ? `an instance of ${value?.constructor?.name || "an unknown class"}`
+      : `a ${typeof value}`;
   return new VerlError("VERL_BATCH_ARROW", `${where} holds ${what}, which cannot be written to bytes.`, {
     hint: "Keep strings, numbers, bigints, booleans, null, dates, typed arrays, and lists and objects of these.",
   });
