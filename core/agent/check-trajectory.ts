@@ -1,9 +1,8 @@
 import { VerlError } from "../errors/verl-error.ts";
+import { logProbFault } from "./log-prob-fault.ts";
 import type { Segment, Trajectory } from "./trajectory.ts";
 
 const STOP_REASONS: readonly unknown[] = ["stop", "length", "abort", "limit", "error"];
-/** Log-probs may come with an engine's rounding. */
-const ROUNDING = 1e-3;
 
 /**
  * What an attempt ends with when its loop, or the engine that it asked, is at fault: what a trajectory claims of itself is held to what
@@ -52,7 +51,6 @@ function segmentFault({ ids, logprobs, trainable }: Partial<Segment>): string | 
   if (!(ids instanceof Int32Array)) return "the ids of a segment are no Int32Array";
   if (logprobs === undefined) return trainable ? "a trainable segment has no log-probs" : undefined;
   if (!(logprobs instanceof Float32Array)) return "the log-probs of a segment are no Float32Array";
-  if (logprobs.length !== ids.length) return `a segment has ${ids.length} tokens but ${logprobs.length} log-probs`;
-  const wrong = logprobs.find((value) => !(value <= ROUNDING && value > -Infinity));
-  return wrong === undefined ? undefined : `a segment has a log-prob of ${wrong}`;
+  const fault = logProbFault(ids, logprobs);
+  return fault && `a segment has ${fault}`;
 }

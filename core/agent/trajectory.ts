@@ -1,5 +1,5 @@
 import type { Generation } from "../engine/rollout-engine.ts";
-import { VerlError } from "../errors/verl-error.ts";
+import { generationFault } from "./generation-fault.ts";
 
 /** A run of tokens that came from one side. */
 export interface Segment {
@@ -53,15 +53,8 @@ export class TrajectoryRecorder {
 
   /** Appends what the model sampled; it is trained on. @throws VerlError VERL_AGENT_TRAJECTORY */
   sampled({ ids, logprobs, weightVersion }: Generation): void {
-    if (ids.length !== logprobs.length) {
-      throw new VerlError(
-        "VERL_AGENT_TRAJECTORY",
-        `A generation has ${ids.length} tokens but ${logprobs.length} log-probs.`,
-        {
-          hint: "The rollout engine is at fault: it gives one log-prob a sampled token.",
-        },
-      );
-    }
+    const fault = generationFault({ ids, logprobs });
+    if (fault !== undefined) throw fault;
     this.weightVersion = Math.min(this.weightVersion, weightVersion);
     this.append({ ids, logprobs, trainable: true });
   }

@@ -4,6 +4,7 @@ import { VerlError } from "../errors/verl-error.ts";
 import { inNameOf, registries } from "../registry/index.ts";
 import type { LossDenominators } from "./loss-agg.ts";
 import type { Aggregate } from "./policy-loss.ts";
+import { notAMask } from "./not-a-mask.ts";
 import { requireTensor } from "./require-tensor.ts";
 import { selectUnmasked } from "./select-unmasked.ts";
 
@@ -56,15 +57,5 @@ function requireShape(matrix: tf.Tensor, mask: tf.Tensor): void {
     "VERL_ALGORITHM_SHAPE",
     `A loss matrix of shape [${matrix.shape.join(", ")}] does not fit response_mask of shape [${mask.shape.join(", ")}].`,
     { hint: "A loss returns one number a token: rows × response length." },
-  );
-}
-
-function notAMask(value: number, row: number, token: number): VerlError {
-  return new VerlError(
-    "VERL_ALGORITHM_MASK",
-    `response_mask must be 0 or 1, but row ${row}, token ${token} holds ${value}.`,
-    {
-      hint: "Check that no other field was passed in its place.",
-    },
   );
 }

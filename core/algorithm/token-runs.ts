@@ -1,4 +1,5 @@
 import type { NdArray } from "../batch/nd-array.ts";
+import { notAMask } from "./not-a-mask.ts";
 
 /**
  * Where the unmasked tokens of a batch stand, as runs: loops over runs need not look at the mask for every token, which makes them
@@ -13,7 +14,7 @@ export interface TokenRuns {
   readonly ofRow: Int32Array;
 }
 
-/** @param mask rows × width, of 32-bit numbers. */
+/** @param mask rows × width, of 32-bit numbers. @throws VERL_ALGORITHM_MASK for another flag than 0 and 1. */
 export function tokenRuns(mask: NdArray): TokenRuns {
   const { rows, rowSize: width } = mask;
   const starts: number[] = [];
@@ -32,8 +33,11 @@ export function tokenRuns(mask: NdArray): TokenRuns {
       while (at < width && flags[at] === 0) at++;
       if (at === width) break;
       starts.push(offset + at);
+      const first = at;
       const masked = flags.indexOf(0, at);
       at = masked < 0 ? width : masked;
+      const odd = flags.subarray(first, at).findIndex((flag) => flag !== 1);
+      if (odd >= 0) throw notAMask(flags[first + odd]!, row, first + odd);
       ends.push(offset + at);
     }
     ofRow[row + 1] = starts.length;

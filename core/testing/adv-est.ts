@@ -6,7 +6,7 @@ import { batches, junk, mapValues, MAX_ROWS, type Batch } from "./batch.ts";
 import { checkCase, type GoldenCase, type Matrix, type TokenFields } from "./cases.ts";
 import { fieldShapes } from "./fields.ts";
 import { close, crop, difference, notFinite, notZeroBehindMask, show } from "./outcome.ts";
-import { forAll, type Property } from "./property.ts";
+import { forAll, Violation, type Property } from "./property.ts";
 import * as shared from "./shared-properties.ts";
 import {
   entryUnder,
@@ -67,8 +67,11 @@ function advEst(key: string, { options: given, fields }: TestedWith): Subject {
           const { advantages, returns } = strict
             ? entry.compute(watchedFields(input, [...USUAL, ...required]), strictConfig, { metric })
             : entry.compute(input, config, { metric });
-          requireShape("advantages", advantages, [batch.rows, batch.width]);
-          requireShape("returns", returns, [batch.rows, batch.width]);
+          for (const [name, field] of Object.entries({ advantages, returns })) {
+            requireShape(name, field, [batch.rows, batch.width]);
+            const { dtype }: { dtype: string } = field;
+            if (dtype !== "float32") throw new Violation(`\`${name}\` is ${dtype}, not float32`);
+          }
           return { scalars, tokens: { advantages: advantages.data, returns: returns.data } };
         },
         snapshot: () => ({

@@ -83,17 +83,17 @@ function checkedResult(result: Partial<AdvantageOutput> | undefined, batch: Data
   const { shape } = batch.tensor("response_mask");
   for (const name of ["advantages", "returns"] as const) {
     const got = result?.[name];
-    if (got?.shape.join() === shape.join()) {
+    if (got?.shape.join() === shape.join() && got.dtype === "float32") {
       requireFinite(`\`${name}\``, got.data, batch);
       continue;
     }
-    const what = got === undefined ? "no array" : `an array of [${got.shape.join(", ")}]`;
+    const what = got === undefined ? "no array" : `${got.dtype}[${got.shape.join(", ")}]`;
     throw new VerlError(
       "VERL_ALGORITHM_SHAPE",
-      `it returned ${what} as \`${name}\`, not one of [${shape.join(", ")}].`,
+      `it returned ${what} as \`${name}\`, not float32[${shape.join(", ")}].`,
       {
         location: { path: "algorithm.adv_estimator" },
-        hint: "Both results are NdArrays of rows × response length; the conformance kit (`testAdvEst`) checks that.",
+        hint: "Both results are NdArrays of float32, rows × response length; the conformance kit (`testAdvEst`) checks that.",
       },
     );
   }

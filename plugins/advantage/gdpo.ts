@@ -101,11 +101,20 @@ function partsOf({ adv_kwargs }: AdvantageConfig): { keys: string[]; weights: nu
   );
 }
 
-/** A column as numbers; NaN where a row has none. */
+/** A column as numbers; NaN where a row has none. @throws VERL_ALGORITHM_CONFIG for a column of something else. */
 function numbersOf(input: AdvantageInput, key: string): Float64Array {
   const field = input[key] as NdArray | readonly unknown[];
   const values: ArrayLike<unknown> = Array.isArray(field) ? field : (field as NdArray).data;
-  return Float64Array.from(values, (value) =>
-    typeof value === "number" || typeof value === "boolean" ? Number(value) : NaN,
-  );
+  return Float64Array.from(values, (value, row) => {
+    if (typeof value === "number" || typeof value === "boolean") return Number(value);
+    if (value === null || value === undefined) return NaN;
+    throw new VerlError(
+      "VERL_ALGORITHM_CONFIG",
+      `The column "${key}" holds no numbers: row ${row} has a ${typeof value}.`,
+      {
+        location: { path: "algorithm.adv_kwargs.reward_keys" },
+        hint: "Name columns of the reward's parts: what a score function returns beside `score`.",
+      },
+    );
+  });
 }

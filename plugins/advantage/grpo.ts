@@ -26,6 +26,7 @@ export const grpo: AdvantageEstimator = {
   departures: [
     "Equal scores give exactly 0, where float32 rounding gives verl small numbers that an almost zero std blows up.",
     "Rewards behind the response mask are not part of a row's score.",
+    "An answer without tokens takes no part in its group's statistics, since nothing of it is trained; verl counts it with a score of 0.",
   ],
   compute(input, { norm_adv_by_std_in_grpo }, ctx) {
     const grouped = groupedOutcomes(input, ctx);

@@ -21,7 +21,10 @@ export const reinforcePlusPlusBaseline: AdvantageEstimator = {
   paper: "REINFORCE++, arXiv 2501.03262",
   needsGroups: true,
   metrics: GROUP_METRICS,
-  departures: ["A batch of fewer than two unmasked tokens gets 0; verl raises."],
+  departures: [
+    "A batch of fewer than two unmasked tokens gets 0; verl raises.",
+    "An answer without tokens takes no part in its group's statistics, since nothing of it is trained; verl counts it with a score of 0.",
+  ],
   compute(input, _config, ctx) {
     const grouped = groupedOutcomes(input, ctx);
     const centred = lessGroupBaseline(grouped, comparedMeans(grouped));

@@ -12,7 +12,10 @@ export const rloo: AdvantageEstimator = {
   paper: "Back to basics, arXiv 2402.14740",
   needsGroups: true,
   metrics: GROUP_METRICS,
-  departures: ["Rewards behind the response mask are not part of a row's score."],
+  departures: [
+    "Rewards behind the response mask are not part of a row's score.",
+    "An answer without tokens takes no part in its group's statistics, since nothing of it is trained; verl counts it with a score of 0.",
+  ],
   compute(input, _config, ctx) {
     const grouped = groupedOutcomes(input, ctx);
     const { scores, groups, statistics } = grouped;

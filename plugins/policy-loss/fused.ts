@@ -2,6 +2,7 @@ import type * as tf from "@tensorflow/tfjs";
 import {
   fusedPolicyLoss,
   registries,
+  VerlError,
   type Aggregate,
   type FusedAggregation,
   type FusedLoss,
@@ -44,6 +45,7 @@ export function fused(
   metricNames: readonly (string | undefined)[],
   { clip = { low: 0, high: 0 }, first = 0, second = 0, mode = agg.mode as FusedAggregation, marks }: FusedOptions = {},
 ): PolicyLossOutput | undefined {
+  requireShapes(input, agg.mask, marks);
   if (AGGREGATIONS[mode] === undefined || registries.loss_agg.get(mode) !== AGGREGATIONS[mode]) return undefined;
   const { log_probs, old_log_probs, advantages, rollout_is_weights } = input;
   const result = fusedPolicyLoss(
@@ -63,6 +65,20 @@ export function fused(
     if (name !== undefined) metrics[name] = result.metrics[i]!;
   });
   return { loss: result.loss, metrics };
+}
+
+/** Kernels go over plain memory, where a field of another shape would be read past its end; tfjs would broadcast it. */
+function requireShapes(input: PolicyLossInput, mask: tf.Tensor2D, marks: tf.Tensor2D | undefined): void {
+  const { log_probs, old_log_probs, advantages, rollout_is_weights } = input;
+  const fields = { old_log_probs, advantages, response_mask: mask, rollout_is_weights, marks };
+  for (const [name, field] of Object.entries(fields)) {
+    if (field === undefined || field.shape.join() === log_probs.shape.join()) continue;
+    throw new VerlError(
+      "VERL_ALGORITHM_SHAPE",
+      `\`${name}\` has the shape [${field.shape.join(", ")}], and log_probs [${log_probs.shape.join(", ")}].`,
+      { hint: "Each field of a loss has one number a token: rows × response length." },
+    );
+  }
 }
 
 /** Metrics of losses that clip. */

@@ -27,7 +27,7 @@ export const geoMean: PolicyLoss = {
   },
   departures: [
     "The mean goes over answers that have tokens, of the whole optimizer step; verl counts empty rows, and each micro-batch by itself.",
-    "Log-ratios are cut at ±70, so that nothing overflows.",
+    "Log-ratios are cut at ±70, so that no mean of them overflows; a token below −70 counts as −70, where verl takes it whole.",
   ],
   compute(input, config, agg) {
     const kernel = fused("geo_mean", input, agg, CLIP_METRICS, { clip: clipRange(config), mode: "token-mean" });

@@ -319,6 +319,13 @@ describe("gdpo", () => {
     expect(metrics["advantage/missing_parts"]).toBe(0.25);
   });
 
+  it("refuses a column that holds something else than numbers", () => {
+    const adv_kwargs = { reward_keys: ["data_source"] };
+    expect(() => run("gdpo", { ...input, data_source: ["a", "a", "b", "b"] }, { adv_kwargs })).toThrow(
+      'The column "data_source" holds no numbers: row 0 has a string.',
+    );
+  });
+
   it("names the columns that it reads, and refuses weights that do not fit", () => {
     expect(registries.adv_estimator.resolve("gdpo").fieldsOf?.({ reward_keys })).toEqual(reward_keys);
     expect(() => run("gdpo", input, { adv_kwargs: { reward_keys, reward_weights: [1] } })).toThrow(

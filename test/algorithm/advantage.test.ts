@@ -3,6 +3,8 @@ import fc from "fast-check";
 import { groupRows, groupStatistics } from "../../core/algorithm/index.ts";
 import { NdArray } from "../../core/batch/index.ts";
 import { grpo } from "../../plugins/advantage/grpo.ts";
+import { reinforcePlusPlusBaseline } from "../../plugins/advantage/reinforce-plus-plus-baseline.ts";
+import { rloo } from "../../plugins/advantage/rloo.ts";
 import { array, expectClose, flat, vectors, type Matrix } from "./vectors.ts";
 
 const config = (norm: boolean) => ({ gamma: 1, lam: 1, norm_adv_by_std_in_grpo: norm, adv_kwargs: {} });
@@ -67,6 +69,24 @@ describe("grpo", () => {
     expectClose(outcome([1, NaN, 0, 1], uid, true, [0, 1, 0, 0]).advantages, [0.577349, 0, -1.154699, 0.577349]);
     expect([...outcome([NaN, NaN, NaN, NaN], uid, true, [1, 1, 1, 1]).advantages]).toEqual([0, 0, 0, 0]);
   });
+
+  it.each(Object.entries({ grpo, rloo, reinforcePlusPlusBaseline }))(
+    "leaves answers without tokens out of their group: %s",
+    (_, estimator) => {
+      const compute = (rows: number) => {
+        const [rewards, response_mask] = [
+          [1, 0, 1, 0],
+          [1, 1, 1, 0],
+        ].map((data) => new NdArray("float32", [rows, 1], Float32Array.from(data.slice(0, rows)))) as [
+          NdArray<"float32">,
+          NdArray<"float32">,
+        ];
+        const input = { token_level_rewards: rewards, response_mask, uid: ["g", "g", "g", "g"].slice(0, rows) };
+        return [...estimator.compute(input, config(true), { metric: () => {} }).advantages.data];
+      };
+      expectClose(compute(4), [...compute(3), 0]);
+    },
+  );
 
   it("is Dr. GRPO without the division", () => {
     expectClose(outcome([1, 0, 0, 0], ["g", "g", "g", "g"], false).advantages, [0.75, -0.25, -0.25, -0.25]);

@@ -159,6 +159,22 @@ describe("aggregation", () => {
     );
   });
 
+  it.each(["vanilla", "gspo", "sapo", "gpg", "clip_cov", "kl_cov", "geo_mean", "cispo", "reinforce"])(
+    "refuses a field of another shape than the log-probs, which a kernel would read past its end (report 65): %s",
+    (key) => {
+      const field = tensor([[-1, -1, -1], [-1, -1, -1]]); // prettier-ignore
+      const good = { log_probs: field, old_log_probs: field, advantages: field, response_mask: tf.onesLike(field) };
+      const agg = createAggregate("token-mean", good.response_mask, { tokens: 6, sequences: 2, scaleFactor: 3 });
+      const loss = registries.policy_loss.resolve(key);
+      for (const name of ["advantages", "old_log_probs", "rollout_is_weights"] as const) {
+        const narrow = { ...good, [name]: tf.ones([2, 1]) } as PolicyLossInput;
+        expect(() => loss.compute(narrow, actor(key), agg)).toThrow(
+          expect.objectContaining({ code: "VERL_ALGORITHM_SHAPE", message: expect.stringContaining(name) }),
+        );
+      }
+    },
+  );
+
   it("names a mask that is none, and a matrix of another shape (report 65)", () => {
     expect(() => countDenominators(array([[0.7, -0.3]]), null)).toThrow(/must be 0 or 1, but row 0, token 0/);
     expect(() => countDenominators(new NdArray("int32", [1, 2], Int32Array.of(1, 2)), null)).toThrow(/token 1 holds 2/);

@@ -25,6 +25,7 @@ const masks = fc.nat({ max: 9 }).chain((width) =>
     .array(
       fc.oneof(
         fc.nat({ max: width }).map((ones) => Array.from({ length: width }, (_, column) => (column < ones ? 1 : 0))),
+        fc.array(fc.constantFrom(0, 1, 1, -0), { minLength: width, maxLength: width }),
         fc.array(anyFlag, { minLength: width, maxLength: width }),
       ),
       { maxLength: 6 },
@@ -32,11 +33,15 @@ const masks = fc.nat({ max: 9 }).chain((width) =>
     .map((rows) => ({ width, rows })),
 );
 
-test("runs are those that a scan of every element finds, whatever stands in the mask and wherever it lies in memory", () => {
+test("runs are those that a scan of every element finds, wherever the mask lies in memory; other flags than 0 and 1 are refused", () => {
   fc.assert(
     fc.property(masks, fc.nat({ max: 3 }), ({ width, rows }, before) => {
       const data = Float32Array.from([...Array<number>(before).fill(1), ...rows.flat(), 1, 1]);
       const mask = new NdArray("float32", [rows.length, width], data.subarray(before, before + rows.length * width));
+      if (rows.flat().some((flag) => flag !== 0 && flag !== 1)) {
+        expect(() => tokenRuns(mask)).toThrow(expect.objectContaining({ code: "VERL_ALGORITHM_MASK" }));
+        return;
+      }
       const { starts, ends, ofRow } = tokenRuns(mask);
       expect({ starts: Array.from(starts), ends: Array.from(ends), ofRow: [...ofRow] }).toEqual(runsByElement(mask));
     }),

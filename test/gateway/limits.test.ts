@@ -163,9 +163,9 @@ describe("a request that cannot be served", () => {
   it.each([
     ["fewer tokens than log-probs", [29, 3], [-1, -2, -3], "2 tokens but 3 log-probs"],
     ["fewer log-probs than tokens", [29, 15, 3], [-1], "3 tokens but 1 log-probs"],
-    ["a log-prob that is no number", [29, 3], [-1, NaN], "token 1 of a generation is NaN"],
-    ["a positive log-prob", [29, 3], [0.5, -1], "token 0 of a generation is 0.5"],
-    ["a token of probability 0", [29, 3], [-Infinity, -1], "token 0 of a generation is -Infinity"],
+    ["a log-prob that is no number", [29, 3], [-1, NaN], "a log-prob of NaN (token 1)"],
+    ["a positive log-prob", [29, 3], [0.5, -1], "a log-prob of 0.5 (token 0)"],
+    ["a token of probability 0", [29, 3], [-Infinity, -1], "a log-prob of -Infinity (token 0)"],
   ])("is told of an engine's answer with %s, of which nothing is kept", async (_, ids, logprobs, message) => {
     const rollout = new ScriptedRollout((_prompt, number) => (number < 2 ? generation(ids, logprobs) : "=2"));
     await withSession(rollout, async ({ client, session }) => {

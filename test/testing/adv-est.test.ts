@@ -114,6 +114,14 @@ const WRONG: Record<string, AdvantageEstimator> = {
 
 for (const [index, [, entry]] of Object.entries(WRONG).entries()) registerAdvEst(`wrong-${index}`, entry);
 registerAdvEst("honest", estimator({}));
+registerAdvEst("wide-numbers", {
+  ...estimator({}),
+  compute(input, config, ctx) {
+    const { advantages } = estimator({}).compute(input, config, ctx);
+    const integers = new NdArray("int32", advantages.shape, Int32Array.from(advantages.data)) as never;
+    return { advantages: integers, returns: integers };
+  },
+});
 
 describe("testAdvEst", () => {
   it("lets an honest estimator pass, and has a wrong one for each of its properties here", async () => {
@@ -129,6 +137,12 @@ describe("testAdvEst", () => {
       expect(results[property]).toContain(`The advantage estimator "${key}" breaks "${property}": `);
     },
   );
+
+  it("refuses results of another type than a run takes", async () => {
+    const [property, key] = ["results have the right shape and are finite", "wide-numbers"];
+    const results = await collect((runner) => testAdvEst(key, { cases, ...runner }), [property]);
+    expect(results[property]).toContain("`advantages` is int32, not float32");
+  });
 
   it("shows the smallest input that fails, a line a field", async () => {
     const [property, key] = ["padding rows change nothing", "wrong-6"];

@@ -69,7 +69,7 @@ class Honest extends AgentLoop {
     const [answer] = await session.run([call]);
     await session.close();
     const turns = new TurnTokens(this.tokenizer, { tools: schemasOf(tools) });
-    return turns.after({ role: "assistant", content: "" }, ids.at(-1)!, [{ role: "tool", content: answer!.content }]);
+    return turns.after({ role: "assistant", content: "" }, ids.at(-1), [{ role: "tool", content: answer!.content }]);
   }
 }
 inject(TOKENIZER)(Honest, undefined, 0);

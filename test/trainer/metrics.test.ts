@@ -121,9 +121,15 @@ describe("computeDataMetrics", () => {
     expect(metrics["critic/values/mean"]).toBeCloseTo(0.42, 6);
   });
 
-  it("leaves unscored rows out of scores and padding rows out of everything", () => {
+  it("leaves unscored rows out of scores, advantages, returns and values, and padding rows out of everything", () => {
     const unscored = new NdArray("uint8", [3], Uint8Array.of(1, 0, 0));
-    expect(computeDataMetrics(batchOf({ unscored }))["critic/score/mean"]).toBeCloseTo(0.5, 6);
+    const values = floats([[1, 1, 1], [9, 9, 9], [0.7, 0.6, 9]]); // prettier-ignore
+    const metrics = computeDataMetrics(batchOf({ unscored, values }));
+    expect(metrics["critic/score/mean"]).toBeCloseTo(0.5, 6);
+    expect(metrics["critic/advantages/mean"]).toBeCloseTo(0.2, 6);
+    expect(metrics["critic/returns/mean"]).toBeCloseTo(0.65, 6);
+    expect(metrics["critic/values/max"]).toBeCloseTo(0.7, 6);
+    expect(metrics["critic/vf_explained_var"]).toBeCloseTo(1, 6);
     expect(computeDataMetrics(batchOf().padToDivisor(8))).toEqual(computeDataMetrics(batchOf()));
   });
 

@@ -1,5 +1,6 @@
 import type { ChatMessage, Tokenizer } from "../../data/tokenizer.ts";
 import type { Generation, RolloutEngine, SamplingParams } from "../../engine/rollout-engine.ts";
+import { generationFault } from "../generation-fault.ts";
 import { startsInReasoning } from "../reasoning-start.ts";
 import type { ParsedAnswer, ToolParser } from "../tool-parser.ts";
 import type { TurnTokens } from "../turn-tokens.ts";
@@ -9,7 +10,6 @@ import { conversationKeys } from "./conversation-keys.ts";
 import { Conversations, joined, type Prompt } from "./conversations.ts";
 import type { ChatRequest, CompletionRequest } from "./chat-request.ts";
 import { tokensOf, type Exchange } from "./exchange.ts";
-import { generationFault } from "./generation-fault.ts";
 import type { GenerationRequest } from "./generation-request.ts";
 import { ReasoningReader } from "./reasoning-reader.ts";
 import { cutAtStop, type AnswerForm } from "./stop-texts.ts";

@@ -2,7 +2,7 @@ import type { DataProto } from "../../batch/data-proto.ts";
 
 /**
  * verl's metrics of a step's data, from the fields `attention_mask`, `response_mask`, `token_level_scores`, `token_level_rewards`, `advantages`,
- * `returns` and, where they exist, `values`, `unscored` (1: the row counts in no score), `__num_turns__` and `tool_call_counts`.
+ * `returns` and, where they exist, `values`, `unscored` (1: the row counts in no score, advantage, return or value), `__num_turns__` and `tool_call_counts`.
  * Rows with an empty response are aborted: they count in `response/aborted_ratio` and in no score. Padding rows count nowhere.
  * A group of metrics without a single value is left out.
  */
@@ -22,7 +22,7 @@ export function computeDataMetrics(batch: DataProto): Record<string, number> {
     const { data } = batch.tensor(field, "float32");
     return scored.map((row) => sum(data, row * width, (row + 1) * width));
   };
-  const tokens = (field: string) => selected(batch.tensor(field, "float32").data, mask.data, rows, width);
+  const tokens = (field: string) => selected(batch.tensor(field, "float32").data, mask.data, scored, width);
   const returns = tokens("returns");
   return {
     ...meanMaxMin("critic/score", rowSums("token_level_scores")),
