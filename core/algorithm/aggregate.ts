@@ -7,6 +7,7 @@ import type { Aggregate } from "./policy-loss.ts";
 import { notAMask } from "./not-a-mask.ts";
 import { requireTensor } from "./require-tensor.ts";
 import { selectUnmasked } from "./select-unmasked.ts";
+import { lossMatrixSeen } from "./watch-loss-matrices.ts";
 
 /**
  * Counts over the rows of a whole optimizer step.
@@ -37,6 +38,7 @@ export function countDenominators(mask: NdArray, scaleFactor: number | null): Lo
 export function createAggregate(mode: string, mask: tf.Tensor2D, denominators: LossDenominators): Aggregate {
   const as = (key: string, matrix: tf.Tensor2D): tf.Scalar => {
     requireShape(matrix, mask);
+    lossMatrixSeen(matrix, mask);
     const entry = registries.loss_agg.resolve(key);
     return inNameOf("loss_agg", key, () => {
       const loss = entry.aggregate(matrix, mask, denominators);

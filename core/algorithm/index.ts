@@ -55,5 +55,6 @@ export { tokenShare } from "./token-share.ts";
 export { valueLoss, type ValueLossInput } from "./value-loss.ts";
 export { tokenField } from "./token-field.ts";
 export { sumOf, tokenRuns, type TokenRuns } from "./token-runs.ts";
+export { watchLossMatrices } from "./watch-loss-matrices.ts";
 export { whitenByTokens } from "./whiten-by-tokens.ts";
 export { whitenTokens } from "./whiten-tokens.ts";

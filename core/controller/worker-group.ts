@@ -181,6 +181,8 @@ export class WorkerGroup implements DispatchTarget {
     const options = this.methods.get(method);
     const mode = options && modeOf(options.dispatchMode);
     const result = this.begin(method, () => {
+      // One that this group itself has still to make takes its turn before the call that needs it.
+      for (const arg of args) if (arg instanceof DataProtoFuture) arg.catch(() => undefined);
       const work = (): Promise<unknown> => this.run(method, options!, mode!, args);
       return options!.blocking ? this.shared.inTurn(work) : work();
     });

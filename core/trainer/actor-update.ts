@@ -83,7 +83,6 @@ function averages(updates: readonly Record<string, number>[]): Record<string, nu
   return Object.fromEntries([...sums].map(([name, { total, count }]) => [name, total / count]));
 }
 
-/** An engine's error counts the rows of the micro-batch that it was given; people count those of the step. */
 async function backward(
   engine: TrainingEngine,
   micro: DataProto,
@@ -94,14 +93,19 @@ async function backward(
     return await engine.forwardBackward(micro, loss, { temperature });
   } catch (error) {
     if (!isVerlError(error)) throw error;
-    if (typeof error.details?.["row"] !== "number") {
-      throw faultOf(error, (error.details?.["metrics"] ?? {}) as Record<string, number>);
-    }
-    const row = micro.tensor(ROW_FIELD, "int32").data[error.details["row"]]!;
-    const { code, message, hint, location, details } = error;
-    const more = row === error.details["row"] ? "" : ` That is row ${row} of the step.`;
-    throw new VerlError(code, message + more, { hint, location, cause: error, details: { ...details, row } });
+    const told = inRowsOfStep(error, micro);
+    const { tensor, metrics = {} } = error.details ?? {};
+    throw tensor === undefined ? faultOf(told, metrics as Record<string, number>) : told;
   }
+}
+
+/** An engine's error counts the rows of the micro-batch that it was given; people count those of the step. */
+function inRowsOfStep(error: VerlError, micro: DataProto): VerlError {
+  const { code, message, hint, location, details } = error;
+  if (typeof details?.["row"] !== "number") return error;
+  const row = micro.tensor(ROW_FIELD, "int32").data[details["row"]]!;
+  const more = row === details["row"] ? "" : ` That is row ${row} of the step.`;
+  return new VerlError(code, message + more, { hint, location, cause: error, details: { ...details, row } });
 }
 
 function notFinite(sums: Readonly<Record<string, number>>, prefix: string): VerlError {

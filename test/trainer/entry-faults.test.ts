@@ -47,7 +47,7 @@ const FAULTS: [kind: Kind, key: string, entry: object, expected: object, choice?
     "adv_estimator",
     "small",
     { compute: () => ({ advantages: NdArray.zeros("float32", [1, 1]) }) },
-    { code: "VERL_ALGORITHM_SHAPE", message: /an array of \[1, 1\] as `advantages`/ },
+    { code: "VERL_ALGORITHM_SHAPE", message: /float32\[1, 1\] as `advantages`, not float32\[8, 5\]/ },
   ],
   [
     "adv_estimator",
@@ -84,7 +84,11 @@ const FAULTS: [kind: Kind, key: string, entry: object, expected: object, choice?
         metrics: {},
       }),
     },
-    { code: "VERL_ENGINE_NOT_FINITE", hint: /aggregated by "test-token-mean" of this program/ },
+    {
+      code: "VERL_ENGINE_NOT_FINITE",
+      message: /"the loss of each token" is NaN at row 0, token 0/,
+      hint: /aggregated by "test-token-mean" of this program/,
+    },
   ],
   ["loss_agg", "throws", { aggregate: fail }, { code: "VERL_ENTRY_FAILED", cause: THROWN }],
   ["loss_agg", "matrix", { aggregate: (matrix: tf.Tensor) => matrix }, { code: "VERL_ALGORITHM_SHAPE" }],
@@ -113,7 +117,13 @@ const FAULTS: [kind: Kind, key: string, entry: object, expected: object, choice?
     { code: "VERL_ENTRY_FAILED", cause: THROWN },
     (key) => klLoss(`${key}+`),
   ],
-  ["kl_penalty", "loss-nan", { compute: nan }, { code: "VERL_ENGINE_NOT_FINITE" }, klLoss],
+  [
+    "kl_penalty",
+    "loss-nan",
+    { compute: nan },
+    { code: "VERL_ENGINE_NOT_FINITE", message: /"the loss of each token" is NaN at row 0, token 0/ },
+    klLoss,
+  ],
   [
     "reward_manager",
     "throws",

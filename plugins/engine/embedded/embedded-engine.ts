@@ -28,7 +28,7 @@ import { logSoftmax } from "./log-softmax.ts";
 import { MicroBatch } from "./micro-batch.ts";
 import { loadModelConfig, type ModelConfig } from "./model-config.ts";
 import { loadWeights, saveModelFolder } from "./model-folder.ts";
-import { nameNotFinite } from "./not-finite.ts";
+import { matricesOf, nameNotFinite } from "./not-finite.ts";
 import { Rotary } from "./rotary.ts";
 import { summedGradients } from "./summed-gradients.ts";
 import { randomWeights, readWeights, weightTensors } from "./weights.ts";
@@ -90,7 +90,7 @@ export class EmbeddedEngine implements TrainingEngine {
     const share = { loss: value!, metrics: Object.fromEntries(metricNames.map((name, i) => [name, metrics[i]!])) };
     if (!Number.isFinite(value)) {
       tf.dispose(accumulated);
-      throw await this.notFinite(batch, micro, loss, temperature, share);
+      throw await this.notFinite(model, batch, micro, loss, temperature, share);
     }
     tf.dispose(this.gradients ?? []);
     this.gradients = accumulated;
@@ -205,11 +205,9 @@ export class EmbeddedEngine implements TrainingEngine {
     let scalars: tf.Tensor | undefined;
     try {
       const accumulated = tf.tidy(() => {
-        const fields = Object.fromEntries(loss.fields.map((name) => [name, micro.field(name)]));
         const lossOf = (...tensors: tf.Tensor[]): tf.Scalar => {
           const weights = Object.fromEntries(names.map((name, i) => [name, tensors[i]!]));
-          const outputs = compute(model, weights, micro, loss.outputs, temperature);
-          const result = loss.compute({ ...(outputs as Omit<LossInputs, "fields">), fields });
+          const result = lossWith(weights, model, micro, loss, temperature);
           metricNames = Object.keys(result.metrics);
           scalars = tf.keep(tf.stack([result.loss, ...Object.values(result.metrics)]));
           return result.loss;
@@ -237,6 +235,7 @@ export class EmbeddedEngine implements TrainingEngine {
   }
 
   private async notFinite(
+    model: Model,
     batch: DataProto,
     micro: MicroBatch,
     loss: TokenLoss,
@@ -246,12 +245,23 @@ export class EmbeddedEngine implements TrainingEngine {
     const outputs = await this.forward(batch, { temperature, outputs: loss.outputs });
     const fields = loss.fields.map((name) => [name, batch.batch.get(name)] as const);
     const suspects = [...(Object.entries(outputs) as [string, NdArray][]), ...fields];
-    return nameNotFinite(
-      share,
-      suspects,
-      batch.batch.has("response_mask") ? batch.batch.get("response_mask") : undefined,
-    );
+    const mask = batch.batch.has("response_mask") ? batch.batch.get("response_mask") : undefined;
+    const matrices = await matricesOf(() => lossWith(model.weights, model, micro, loss, temperature));
+    return nameNotFinite(share, [...suspects.map(([name, data]) => [name, data, mask] as const), ...matrices]);
   }
+}
+
+/** The loss of a micro-batch, recorded for these weights. */
+function lossWith(
+  weights: Record<string, tf.Tensor>,
+  model: Model,
+  micro: MicroBatch,
+  loss: TokenLoss,
+  temperature: number,
+): ReturnType<TokenLoss["compute"]> {
+  const fields = Object.fromEntries(loss.fields.map((name) => [name, micro.field(name)]));
+  const outputs = compute(model, weights, micro, loss.outputs, temperature);
+  return loss.compute({ ...(outputs as Omit<LossInputs, "fields">), fields });
 }
 
 /** The asked-for outputs, each [paddedRows, paddedResponse], `log_softmax` with the vocabulary as a third axis. */

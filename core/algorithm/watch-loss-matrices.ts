@@ -1,0 +1,18 @@
+import type * as tf from "@tensorflow/tfjs";
+
+type Look = (matrix: tf.Tensor2D, mask: tf.Tensor2D) => void;
+
+let look: Look | undefined;
+
+/** Shows each matrix that is aggregated to a loss while `work` runs, with its mask: which token made a loss what it is can be seen there alone. */
+export function watchLossMatrices<T>(seen: Look, work: () => T): T {
+  const before = look;
+  look = seen;
+  try {
+    return work();
+  } finally {
+    look = before;
+  }
+}
+
+export const lossMatrixSeen: Look = (matrix, mask) => look?.(matrix, mask);
