@@ -2,7 +2,6 @@ import * as tf from "@tensorflow/tfjs";
 import type { NdArray } from "verl";
 import {
   inject,
-  linearLogProbEntropy,
   LOGGER,
   RNG,
   ROLE_CONFIG,
@@ -12,33 +11,25 @@ import {
   type ForwardOptions,
   type ForwardOutput,
   type Logger,
-  type LossInputs,
   type Rng,
   type RoleConfig,
   type StepResult,
   type SumOverRanks,
   type TokenLoss,
-  type TokenStatistic,
   type TrainingEngine,
   type WeightMap,
 } from "verl";
 import { AdamW, type ByWeight } from "./adamw.ts";
-import { decode, outputProjection, type Weights } from "./decoder.ts";
-import { logSoftmax } from "./log-softmax.ts";
 import { MicroBatch } from "./micro-batch.ts";
-import { loadModelConfig, type ModelConfig } from "./model-config.ts";
+import { loadModelConfig } from "./model-config.ts";
 import { loadWeights, saveModelFolder } from "./model-folder.ts";
+import { computeOutputs, lossWith, misuse, type Decoder } from "./micro-loss.ts";
 import { matricesOf, nameNotFinite } from "./not-finite.ts";
 import { Rotary } from "./rotary.ts";
 import { summedGradients } from "./summed-gradients.ts";
 import { randomWeights, readWeights, weightTensors } from "./weights.ts";
 
-type Output = TokenStatistic | "log_softmax" | "values";
-
-interface Model {
-  config: ModelConfig;
-  rotary: Rotary;
-  weights: Weights;
+interface Model extends Decoder {
   /** Absent for models that are never trained. */
   optimizer: AdamW | undefined;
 }
@@ -62,7 +53,7 @@ export class EmbeddedEngine implements TrainingEngine {
     const model = await this.model();
     const micro = new MicroBatch(batch, model.config);
     model.rotary.reach(micro.lastPosition);
-    const computed = tf.tidy(() => compute(model, model.weights, micro, outputs, temperature));
+    const computed = tf.tidy(() => computeOutputs(model, model.weights, micro, outputs, temperature));
     try {
       const read = await Promise.all(
         outputs.map(async (name) => {
@@ -90,7 +81,9 @@ export class EmbeddedEngine implements TrainingEngine {
     const share = { loss: value!, metrics: Object.fromEntries(metricNames.map((name, i) => [name, metrics[i]!])) };
     if (!Number.isFinite(value)) {
       tf.dispose(accumulated);
-      throw await this.notFinite(model, batch, micro, loss, temperature, share);
+      throw await this.notFinite(batch, loss, temperature, share, () =>
+        lossWith(model.weights, model, micro, loss, temperature),
+      );
     }
     tf.dispose(this.gradients ?? []);
     this.gradients = accumulated;
@@ -234,70 +227,21 @@ export class EmbeddedEngine implements TrainingEngine {
     }
   }
 
+  /** @param again makes the loss once more. */
   private async notFinite(
-    model: Model,
     batch: DataProto,
-    micro: MicroBatch,
-    loss: TokenLoss,
+    { outputs, fields }: TokenLoss,
     temperature: number,
     share: { loss: number; metrics: Record<string, number> },
+    again: () => unknown,
   ): Promise<VerlError> {
-    const outputs = await this.forward(batch, { temperature, outputs: loss.outputs });
-    const fields = loss.fields.map((name) => [name, batch.batch.get(name)] as const);
-    const suspects = [...(Object.entries(outputs) as [string, NdArray][]), ...fields];
+    const given = fields.map((name) => [name, batch.batch.get(name)] as const);
+    const inputs: Record<string, NdArray> = {
+      ...(await this.forward(batch, { temperature, outputs })),
+      ...Object.fromEntries(given),
+    };
     const mask = batch.batch.has("response_mask") ? batch.batch.get("response_mask") : undefined;
-    const matrices = await matricesOf(() => lossWith(model.weights, model, micro, loss, temperature));
-    return nameNotFinite(share, [...suspects.map(([name, data]) => [name, data, mask] as const), ...matrices]);
+    const suspects = Object.entries(inputs).map(([name, values]) => [name, values, mask] as const);
+    return nameNotFinite(share, [...suspects, ...(await matricesOf(again))]);
   }
-}
-
-/** The loss of a micro-batch, recorded for these weights. */
-function lossWith(
-  weights: Record<string, tf.Tensor>,
-  model: Model,
-  micro: MicroBatch,
-  loss: TokenLoss,
-  temperature: number,
-): ReturnType<TokenLoss["compute"]> {
-  const fields = Object.fromEntries(loss.fields.map((name) => [name, micro.field(name)]));
-  const outputs = compute(model, weights, micro, loss.outputs, temperature);
-  return loss.compute({ ...(outputs as Omit<LossInputs, "fields">), fields });
-}
-
-/** The asked-for outputs, each [paddedRows, paddedResponse], `log_softmax` with the vocabulary as a third axis. */
-function compute(
-  { config, rotary }: Model,
-  weights: Weights,
-  micro: MicroBatch,
-  wanted: readonly Output[],
-  temperature: number,
-): Partial<Record<Output, tf.Tensor>> {
-  const { input, targets } = micro.tensors();
-  const { promptLength, paddedRows, paddedResponse } = micro;
-  const hidden = decode(weights, config, rotary, input, { start: promptLength - 1, count: paddedResponse });
-  const flat: Partial<Record<Output, tf.Tensor>> = {};
-  const statistics = wanted.filter((name): name is TokenStatistic => name !== "values" && name !== "log_softmax");
-  if (config.valueHead && wanted.some((name) => name !== "values")) throw misuse("A value model has no log-probs");
-  if (wanted.includes("log_softmax")) {
-    flat.log_softmax = logSoftmax(hidden, outputProjection(weights, config), temperature);
-  }
-  if (statistics.length > 0) {
-    Object.assign(
-      flat,
-      linearLogProbEntropy(hidden, outputProjection(weights, config), targets, statistics, { temperature }),
-    );
-  }
-  if (wanted.includes("values")) {
-    if (!config.valueHead) throw misuse("A language model has no values; they are the critic's");
-    flat.values = tf.matMul(hidden, weights["score.weight"] as tf.Tensor2D, false, true);
-  }
-  const shaped = Object.entries(flat).map(([name, tensor]) => {
-    const vocabulary = name === "log_softmax" ? [tensor.shape[1]!] : [];
-    return [name, tf.reshape(tensor, [paddedRows, paddedResponse, ...vocabulary])] as const;
-  });
-  return Object.fromEntries(shaped);
-}
-
-function misuse(what: string): VerlError {
-  return new VerlError("VERL_INTERNAL", `${what}.`);
 }
