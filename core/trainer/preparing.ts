@@ -1,7 +1,8 @@
 /**
- * Runs the preparation of a run. Who asks to stop ends it, as an error does: nothing has been begun that could be lost.
+ * Runs the preparation of a run. Who asks to stop meanwhile ends what it waits for, as an error does: nothing has been begun that could be
+ * lost. A run that was to stop before is prepared, and tells of step 0.
  * @param ended of the run; aborted then, which closes what was opened on the way
- * @throws the reason of `stop`; what `work` throws
+ * @throws the reason of `stop`, by what was waited for; what `work` throws
  */
 export async function preparing<T>(
   ended: AbortController,
@@ -11,7 +12,6 @@ export async function preparing<T>(
   const end = (): void => ended.abort(stop?.reason);
   stop?.addEventListener("abort", end, { once: true });
   try {
-    stop?.throwIfAborted();
     return await work();
   } catch (error) {
     ended.abort();
