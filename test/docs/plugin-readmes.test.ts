@@ -69,6 +69,14 @@ const REST = [
   "actor_rollout_ref.rollout.n=8",
 ];
 
+/** Writes the files that the block names, with what it says behind them that they hold. */
+function writeNamedFiles(block: string): void {
+  for (const [, path, text] of block.matchAll(/_config_path: (\S+) # (.+)/g)) {
+    mkdirSync(dirname(join(project, path!)), { recursive: true });
+    writeFileSync(join(project, path!), text!);
+  }
+}
+
 describe.each(PACKAGES)("the README of %s", (_, files) => {
   const manifest = JSON.parse(files.get("package.json")!) as Manifest;
   const blocks = blocksIn("README.md", files.get("README.md")!);
@@ -86,6 +94,7 @@ describe.each(PACKAGES)("the README of %s", (_, files) => {
 
   it("has a config that a run would take, where the package is installed", () => {
     writeFileSync(join(project, "run.yaml"), blocks[1]!.text);
+    writeNamedFiles(blocks[1]!.text);
     const argv = [join(root, "dist/bin.js"), "config", "validate", "run.yaml", ...REST];
     const { status, stderr } = spawnSync(process.execPath, argv, { cwd: project, encoding: "utf8" });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });

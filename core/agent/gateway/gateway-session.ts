@@ -239,7 +239,7 @@ export class GatewaySession {
     if (length < most) return;
     throw this.refuse(
       `The prompt has ${length} tokens and goes on from no answer of this run, as its history or its tools are others; with its answer ` +
-        `it may have ${most} (max_prompt_length + max_response_length). Only append to the messages and keep the tools, or raise max_response_length.`,
+        `it may have ${most} (rollout.prompt_length + rollout.response_length). Only append to the messages and keep the tools, or raise the latter.`,
     );
   }
 
