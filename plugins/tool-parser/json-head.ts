@@ -1,7 +1,12 @@
+import { letterFrom } from "verl";
+
 /** What an object shows of itself before it is read: `usual` starts as calls do, `other` might be one that starts with another key. */
 export type JsonHead = "usual" | "other" | "none";
 
 const FIRST_KEYS = new Set(["name", "function", "type", "id", "arguments", "parameters"]);
+
+/** Letters that may come next: most brackets of an answer need no more than this look. */
+const NEXT: Readonly<Record<string, string>> = { "{": `"'“”‘’`, "[": "{" };
 
 /** Groups: the quote, the key, its closing quote, the value's first letter; as many of them as the text has. */
 const SPACE = "[ \\t-\\r]{0,64}";
@@ -20,6 +25,8 @@ const HEADS: Readonly<Record<string, RegExp>> = {
 export function headOf(mark: string, text: string, at: number): JsonHead | undefined {
   const head = HEADS[mark];
   if (head === undefined) return "none";
+  const next = letterFrom(text, at);
+  if (next !== undefined && mark !== "```" && !NEXT[mark]!.includes(next)) return "none";
   head.lastIndex = at;
   const [, quote, key = "", closed, value] = head.exec(text) ?? [];
   if (closed !== undefined && FIRST_KEYS.has(key)) return "usual";
