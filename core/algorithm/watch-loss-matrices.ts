@@ -1,11 +1,9 @@
 import type * as tf from "@tensorflow/tfjs";
 
-type Look = (matrix: tf.Tensor2D, mask: tf.Tensor2D) => void;
-
-let look: Look | undefined;
+let look: ((matrix: tf.Tensor2D, mask: tf.Tensor2D) => void) | undefined;
 
 /** Shows each matrix that is aggregated to a loss while `work` runs, with its mask: which token made a loss what it is can be seen there alone. */
-export function watchLossMatrices<T>(seen: Look, work: () => T): T {
+export function watchLossMatrices<T>(seen: (matrix: tf.Tensor2D, mask: tf.Tensor2D) => void, work: () => T): T {
   const before = look;
   look = seen;
   try {
@@ -15,4 +13,4 @@ export function watchLossMatrices<T>(seen: Look, work: () => T): T {
   }
 }
 
-export const lossMatrixSeen: Look = (matrix, mask) => look?.(matrix, mask);
+export const lossMatrixSeen = (matrix: tf.Tensor2D, mask: tf.Tensor2D): void => look?.(matrix, mask);
