@@ -62,7 +62,7 @@ export class OneCallLoop extends AgentLoop {
       const turns = new TurnTokens(this.tokenizer, { tools: schemasOf(tools) });
       const calling = { id: "call00000", type: "function", function: { name: call.name, arguments: call.arguments } };
       const result = { role: "tool", tool_call_id: "call00000", name: call.name, content: answer!.content };
-      return turns.after({ role: "assistant", content: "", tool_calls: [calling] }, ids.at(-1)!, [result]);
+      return turns.after({ role: "assistant", content: "", tool_calls: [calling] }, ids.at(-1), [result]);
     } finally {
       await session.close();
     }
