@@ -7,8 +7,8 @@ import { InlineTransport } from "../../core/controller/inline-transport.ts";
 import { Listener } from "../../core/controller/listener.ts";
 import { ThreadTransport } from "../../core/controller/thread/thread-transport.ts";
 import { WorkerGroup, type GroupOf } from "../../core/controller/worker-group.ts";
-import type { VerlError } from "../../core/errors/index.ts";
 import { createLogger } from "../../core/registry/index.ts";
+import { failure } from "./failure.ts";
 import { loadPlugin } from "./load-dispatch-modes.ts";
 import { Fragile } from "./workers/fragile.ts";
 
@@ -35,15 +35,6 @@ async function withGroup<T>(
     await group.dispose();
     await transport.close();
   }
-}
-
-async function failure(call: Promise<unknown>): Promise<VerlError> {
-  const error: unknown = await call.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeDefined();
-  return error as VerlError;
 }
 
 describe("ranks in threads", () => {

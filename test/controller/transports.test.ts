@@ -4,8 +4,8 @@ import { InlineTransport } from "../../core/controller/inline-transport.ts";
 import { ThreadTransport } from "../../core/controller/thread/thread-transport.ts";
 import type { Transport } from "../../core/controller/transport.ts";
 import { WorkerGroup, type GroupOf } from "../../core/controller/worker-group.ts";
-import type { VerlError } from "../../core/errors/index.ts";
 import { createLogger } from "../../core/registry/index.ts";
+import { failure } from "./failure.ts";
 import { loadPlugin } from "./load-dispatch-modes.ts";
 import { Contrary } from "./workers/contrary.ts";
 
@@ -19,15 +19,6 @@ beforeAll(loadPlugin);
 const rows = DataProto.fromSingleDict({ ids: Int32Array.of(1, 2, 3) });
 const lines: string[] = [];
 const log = createLogger({ write: (line) => void lines.push(line) });
-
-async function failure(call: Promise<unknown>): Promise<VerlError> {
-  const error: unknown = await call.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeDefined();
-  return error as VerlError;
-}
 
 describe.each<[string, () => Transport]>([
   ["inline", () => new InlineTransport()],

@@ -36,7 +36,7 @@ export function nameNotFinite(share: LossShare, suspects: readonly Suspect[]): V
 export async function matricesOf(compute: () => unknown): Promise<Suspect[]> {
   const pairs: [tf.Tensor2D, tf.Tensor2D][] = [];
   tf.tidy(() => {
-    watchLossMatrices((...pair) => void pairs.push(pair.map((tensor) => tf.keep(tf.clone(tensor))) as never), compute);
+    watchLossMatrices((matrix, mask) => void pairs.push([tf.keep(tf.clone(matrix)), tf.keep(tf.clone(mask))]), compute);
   });
   const array = async (tensor: tf.Tensor2D) =>
     new NdArray("float32", tensor.shape, (await tensor.data()) as Float32Array);
