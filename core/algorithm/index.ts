@@ -53,7 +53,7 @@ export { selectUnmasked } from "./select-unmasked.ts";
 export { resolveKlPenalty, straightThrough } from "./straight-through.ts";
 export { tokenShare } from "./token-share.ts";
 export { valueLoss, type ValueLossInput } from "./value-loss.ts";
-export { tokenField } from "./token-field.ts";
+export { clearMasked, tokenField } from "./token-field.ts";
 export { sumOf, tokenRuns, type TokenRuns } from "./token-runs.ts";
 export { watchLossMatrices } from "./watch-loss-matrices.ts";
 export { whitenByTokens } from "./whiten-by-tokens.ts";

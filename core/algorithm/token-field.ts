@@ -6,14 +6,20 @@ import type { TokenRuns } from "./token-runs.ts";
  * large, and estimators do little beside filling them.
  * @param shape rows × width of the mask that the runs are of. @param skip 1 for rows that are 0 altogether.
  */
-export function tokenField(
-  shape: readonly number[],
+export function tokenField(shape: readonly number[], runs: TokenRuns, skip?: ArrayLike<number>): NdArray<"float32"> {
+  const field = NdArray.unwritten("float32", shape);
+  clearMasked(field.data, field.rowSize, runs, skip);
+  return field;
+}
+
+/** Writes 0 wherever no token stands, and nothing else. @param data as `tokenField` makes it, of rows so wide. */
+export function clearMasked(
+  data: Float32Array,
+  width: number,
   { starts, ends, ofRow }: TokenRuns,
   skip?: ArrayLike<number>,
-): NdArray<"float32"> {
-  const field = NdArray.unwritten("float32", shape);
-  const { data, rows, rowSize: width } = field;
-  for (let row = 0; row < rows; row++) {
+): void {
+  for (let row = 0; row < ofRow.length - 1; row++) {
     let written = row * width;
     for (let run = ofRow[row]!; run < ofRow[row + 1]! && !skip?.[row]; run++) {
       data.fill(0, written, starts[run]);
@@ -21,5 +27,4 @@ export function tokenField(
     }
     data.fill(0, written, (row + 1) * width);
   }
-  return field;
 }

@@ -52,22 +52,31 @@ export function tokenRuns(mask: NdArray): TokenRuns {
 function leadingTokensOf(mask: NdArray): (row: number) => number | undefined {
   const { rowSize: width } = mask;
   if (mask.dtype !== "float32") return () => undefined;
-  const bytes = bytesOf(mask.data as Float32Array);
+  const flags = mask.data as Float32Array;
+  const bytes = bytesOf(flags);
   const ones = bytesOf(new Float32Array(width).fill(1));
   const zeros = Buffer.alloc(width * 4);
   return (row) => {
-    const [begin, end] = [row * width * 4, (row + 1) * width * 4];
-    const last = bytes.subarray(begin, end).lastIndexOf(TOP_BYTE_OF_ONE);
-    const length = last < 0 ? 0 : last + 1;
+    const length = leadingOnes(flags, row * width, (row + 1) * width);
+    const begin = row * width * 4;
+    const end = begin + length * 4;
     const isRun =
-      ones.compare(bytes, begin, begin + length, 0, length) === 0 &&
-      zeros.compare(bytes, begin + length, end, 0, end - begin - length) === 0;
-    return isRun ? length / 4 : undefined;
+      ones.compare(bytes, begin, end, 0, length * 4) === 0 &&
+      zeros.compare(bytes, end, begin + width * 4, 0, (width - length) * 4) === 0;
+    return isRun ? length : undefined;
   };
 }
 
-/** The byte of 1.0 that stands last in memory: neither 0 nor another byte of it. */
-const TOP_BYTE_OF_ONE = 0x3f;
+/** How many ones there are from `start` on, if all of them stand there and zeros behind them; a number that says nothing if not. */
+function leadingOnes(flags: Float32Array, start: number, end: number): number {
+  let [low, high] = [start, end];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (flags[middle] === 1) low = middle + 1;
+    else high = middle;
+  }
+  return low - start;
+}
 
 const bytesOf = (values: Float32Array): Buffer => Buffer.from(values.buffer, values.byteOffset, values.byteLength);
 

@@ -14,7 +14,7 @@ export const ort = registerOrt({ threads: 1 });
 tf.registerBackend(CPU_WITH_KERNELS, tf.findBackendFactory("cpu"));
 tf.copyRegisteredKernels("cpu", CPU_WITH_KERNELS);
 /** Results start as NaN: an element that a kernel does not write stays one. */
-const room = (size: number) => new Float32Array(size).fill(NaN);
+const room = (_: tf.KernelBackend, size: number) => new Float32Array(size).fill(NaN);
 registerHostKernels(CPU_WITH_KERNELS, { ...CPU_MEMORY, room });
 
 export const HOST_BACKENDS = [CPU_WITH_KERNELS, "ort"] as const;

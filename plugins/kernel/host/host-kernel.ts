@@ -18,6 +18,6 @@ export interface HostMemory<Backend extends tf.KernelBackend = tf.KernelBackend>
   valuesOf(backend: Backend, tensor: tf.TensorInfo): Float32Array | Int32Array | undefined;
   /** A tensor that owns `values`. */
   tensorOf(backend: Backend, values: Float32Array, shape: number[]): tf.TensorInfo;
-  /** Default: a new array. */
-  readonly room?: Room;
+  /** Room for a result, every element of which is to be written. Default: a new array. */
+  readonly room?: (backend: Backend, size: number) => Float32Array;
 }

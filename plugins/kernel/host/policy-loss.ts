@@ -1,7 +1,7 @@
 import {
+  clearMasked,
   lossDivisor,
   NdArray,
-  tokenField,
   tokenRuns,
   type FusedLoss,
   type PolicyLossAttrs,
@@ -16,9 +16,9 @@ type Inputs = Readonly<Record<"logProbs" | "oldLogProbs" | "advantages" | "mask"
   readonly marks?: HostArray;
 };
 
-/** Fields in the order in which the loops' memory has them; the slopes, which they write, are behind the shares, which they make. */
+/** Fields in the order in which the loops' memory has them; the slopes, which they write, are behind. */
 const FIELDS = ["logProbs", "oldLogProbs", "advantages", "marks", "weights"] as const;
-const SLOPES = FIELDS.length + 1;
+const SLOPES = FIELDS.length;
 
 /** Losses that do not look at the sampling policy: its log-probs need not be brought. */
 const WITHOUT_OLD: readonly FusedLoss[] = ["gpg"];
@@ -27,11 +27,12 @@ const WITHOUT_OLD: readonly FusedLoss[] = ["gpg"];
 const OF_ROWS: readonly FusedLoss[] = ["geo_mean"];
 
 /** Loss, metrics and d loss / d log-prob, row by row over the unmasked tokens. */
-export const policyLoss: HostKernel<Inputs, PolicyLossAttrs> = (inputs, attrs) => {
+export const policyLoss: HostKernel<Inputs, PolicyLossAttrs> = (inputs, attrs, room) => {
   const { shape } = inputs.logProbs;
   const [rows, width] = shape as [number, number];
   const runs = tokenRuns(new NdArray("float32", shape, inputs.mask.values));
-  const gradient = tokenField(shape, runs).data;
+  const gradient = room(rows * width);
+  clearMasked(gradient, width, runs);
   const loops = lossLoops();
   const row = new PackedRow(loops, runs, width);
   const { low, high, first, second } = attrs;
@@ -87,7 +88,7 @@ class PackedRow {
   pack(values: Float32Array, field: number): void {
     const { starts, ends, ofRow } = this.runs;
     let to = this.#base + field * this.#stride;
-    this.#memory.fill(0, to + this.#tokens, to + Math.ceil(this.#tokens / 4) * 4);
+    for (let end = to + this.#tokens; end % 4 !== 0; end++) this.#memory[end] = 0;
     for (let run = ofRow[this.#row]!; run < ofRow[this.#row + 1]!; run++) {
       this.#memory.set(values.subarray(starts[run], ends[run]), to);
       to += ends[run]! - starts[run]!;

@@ -9,6 +9,7 @@ import {
   LOG_PROB_ENTROPY,
   LOG_PROB_ENTROPY_GRADIENT,
   MASKED_WHITEN,
+  NdArray,
   POLICY_LOSS,
   POLICY_LOSS_GRADIENT,
   type SelectiveKernel,
@@ -48,7 +49,7 @@ export function registerHostKernels<Backend extends tf.KernelBackend>(
   names: readonly string[] = Object.keys(KERNELS),
 ): void {
   if (tf.getKernel(POLICY_LOSS, backendName) !== undefined) return;
-  const { room = (size) => new Float32Array(size) } = memory;
+  const { room = (_, size) => NdArray.unwritten("float32", [size]).data } = memory;
   for (const kernelName of names) {
     const implementation = KERNELS[kernelName]!;
     const kernel: SelectiveKernel = {
@@ -65,7 +66,9 @@ export function registerHostKernels<Backend extends tf.KernelBackend>(
           const values = memory.valuesOf(backend as Backend, tensor) as Float32Array | undefined;
           return [name, { values, shape: tensor.shape }];
         });
-        const outputs = implementation(Object.fromEntries(arrays) as never, attrs as never, room);
+        const outputs = implementation(Object.fromEntries(arrays) as never, attrs as never, (size) =>
+          room(backend as Backend, size),
+        );
         return outputs.map(({ values, shape }) => memory.tensorOf(backend as Backend, values, [...shape]));
       },
     };

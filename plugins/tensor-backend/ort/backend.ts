@@ -2,7 +2,7 @@ import * as tf from "@tensorflow/tfjs";
 import { VerlError } from "verl";
 import { type CacheStats, GraphCache } from "./graph-cache.ts";
 import { Recorder } from "./recorder.ts";
-import { copyValues, type DType, isDType, LazyValue, type Values } from "./value.ts";
+import { copyValues, isDType, LazyValue, type Values } from "./value.ts";
 
 export interface OrtOptions {
   /** Threads of one graph. */
@@ -59,9 +59,10 @@ export class OrtBackend extends tf.KernelBackend {
     return this.#known(dataId)?.values;
   }
 
-  /** Data of a tensor that owns `values`. */
-  adopt(values: Values, shape: readonly number[], dtype: DType): LazyValue {
-    const value = this.recorder.adopt(values, shape, dtype, false);
+  /** Data of a tensor that owns `values`, which nobody else holds: they are written to again when the tensor is gone. */
+  adopt(values: Float32Array, shape: readonly number[]): LazyValue {
+    const value = this.recorder.adopt(values, shape, "float32", false);
+    value.own = true;
     this.recorder.retain(value);
     return value;
   }
@@ -137,6 +138,7 @@ export class OrtBackend extends tf.KernelBackend {
 
   override dispose(): void {
     this.recorder.cache.clear();
+    this.recorder.spare.clear();
   }
 }
 

@@ -4,6 +4,7 @@ import type { Attrs, Op } from "./op.ts";
 import { periodOf } from "./period.ts";
 import { Signature } from "./signature.ts";
 import { Tape } from "./tape.ts";
+import { SpareArrays } from "./spare-arrays.ts";
 import { CONSTANT_SIZE, copyValues, type DType, LazyValue, leafOf, type Values } from "./value.ts";
 
 /** Most operations on one tape: below it compiling is quick, and most steps end by a read long before. */
@@ -14,6 +15,8 @@ const MAX_TAPE = 16_384;
  * the whole tape runs as one graph.
  */
 export class Recorder {
+  /** Arrays of host kernels' results. */
+  readonly spare = new SpareArrays();
   readonly #signature = new Signature();
   #tapes = 0;
   #tape = new Tape(0, this.#signature);
@@ -51,6 +54,12 @@ export class Recorder {
     return leaf;
   }
 
+  /** The same numbers in another shape: both values have one array. */
+  share(value: LazyValue, shape: readonly number[]): LazyValue {
+    value.own = false;
+    return this.adopt(value.values!, shape, value.dtype, value.constant);
+  }
+
   /** A scalar leaf, guessed to be constant. */
   scalar(value: number, dtype: DType = "float32"): LazyValue {
     return this.write([value], [], dtype);
@@ -79,6 +88,11 @@ export class Recorder {
     value.refCount = force ? 0 : value.refCount - 1;
     if (value.refCount > 0) return false;
     this.#live--;
+    // What a graph that has yet to run reads stays as it is.
+    if (value.own && value.tape !== this.#tapes) {
+      this.spare.keep(value.values as Float32Array);
+      value.settle(undefined);
+    }
     return true;
   }
 

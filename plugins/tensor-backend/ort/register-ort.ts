@@ -25,7 +25,8 @@ const HOST_KERNELS = [POLICY_LOSS, MASKED_WHITEN, GROUP_STATISTICS, GAE_SCAN];
 /** What a recorded graph has yet to compute is not in memory: a kernel that asked for it would cut the graph in two. */
 const MEMORY: HostMemory<OrtBackend> = {
   valuesOf: (backend, { dataId }) => backend.valuesAtHand(dataId) as Float32Array | Int32Array | undefined,
-  tensorOf: (backend, values, shape) => ({ dataId: backend.adopt(values, shape, "float32"), shape, dtype: "float32" }),
+  tensorOf: (backend, values, shape) => ({ dataId: backend.adopt(values, shape), shape, dtype: "float32" }),
+  room: (backend, size) => backend.recorder.spare.take(size),
 };
 
 /** The backend as tfjs knows it, registered on the first call. Options count then, and not later. */

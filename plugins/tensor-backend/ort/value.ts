@@ -42,6 +42,8 @@ export class LazyValue {
   refCount = 1;
   /** Undefined while pending. */
   values: Values | undefined;
+  /** Its array is no other value's, and may be written to again when nobody refers to it any more. */
+  own = false;
   /** Small and written from JavaScript: probably the same in each step. */
   constant = false;
   /** Number of the tape that it stands on. */

@@ -55,29 +55,50 @@ export function counted(counts: v128): f64 {
   return <f64>(lower + i32x4.extract_lane(counts, 2) + i32x4.extract_lane(counts, 3));
 }
 
+// Numbers of the exponentials lie in memory: a load brings one to every place of a register, while a constant of the code is put together
+// anew at each use.
+
+// @ts-ignore: decorator
+@inline
+function single(table: usize, at: usize): v128 {
+  return v128.load32_splat(table + (at << 2));
+}
+
+// @ts-ignore: decorator
+@inline
+function double(table: usize, at: usize): v128 {
+  return v128.load64_splat(table + (at << 3));
+}
+
+const BOUNDS = memory.data<f32>([-87, 88]);
+/** 1 / ln 2; what rounds to a whole number when it is added; ln 2 in two parts, of which the first times n is exact. */
+const REDUCTION = memory.data<f32>([1.4426950408889634, 12582912, 0.693359375, -2.12194440e-4]);
+/** Of r⁰ to r⁷: the polynomial of the Cephes library. */
+const POWERS = memory.data<f32>([
+  1, 1, 5.0000001201e-1, 1.6666665459e-1, 4.1665795894e-2, 8.3334519073e-3, 1.3981999507e-3, 1.9875691500e-4,
+]);
+
 /**
  * e^x to about one unit of the last place; e^−87 below −87, e^88 above 88.
  *
  *     e^x = 2^n · e^r,    n = x / ln 2, rounded by an addition that leaves n in the lower bits;    |r| ≤ ln 2 / 2
  *
- * The polynomial is that of the Cephes library.
+ * The polynomial is summed in pairs, not one power after the other: the processor then works at several of its terms at once.
  */
 // @ts-ignore: decorator
 @inline
 export function exp(x: v128): v128 {
-  const bounded = clamp(x, all(-87), all(88));
-  const shifted = f32x4.add(f32x4.mul(bounded, all(1.4426950408889634)), all(12582912));
-  const n = f32x4.sub(shifted, all(12582912));
-  // ln 2 in two parts, of which the first times n is exact.
-  let r = f32x4.sub(bounded, f32x4.mul(n, all(0.693359375)));
-  r = f32x4.add(r, f32x4.mul(n, all(2.12194440e-4)));
-  let p = all(1.9875691500e-4);
-  p = f32x4.add(f32x4.mul(p, r), all(1.3981999507e-3));
-  p = f32x4.add(f32x4.mul(p, r), all(8.3334519073e-3));
-  p = f32x4.add(f32x4.mul(p, r), all(4.1665795894e-2));
-  p = f32x4.add(f32x4.mul(p, r), all(1.6666665459e-1));
-  p = f32x4.add(f32x4.mul(p, r), all(5.0000001201e-1));
-  p = f32x4.add(f32x4.mul(p, f32x4.mul(r, r)), f32x4.add(r, all(1)));
+  const bounded = clamp(x, single(BOUNDS, 0), single(BOUNDS, 1));
+  const shifted = f32x4.add(f32x4.mul(bounded, single(REDUCTION, 0)), single(REDUCTION, 1));
+  const n = f32x4.sub(shifted, single(REDUCTION, 1));
+  let r = f32x4.sub(bounded, f32x4.mul(n, single(REDUCTION, 2)));
+  r = f32x4.sub(r, f32x4.mul(n, single(REDUCTION, 3)));
+  const r2 = f32x4.mul(r, r);
+  const low = f32x4.add(single(POWERS, 2), f32x4.mul(single(POWERS, 3), r));
+  const middle = f32x4.add(single(POWERS, 4), f32x4.mul(single(POWERS, 5), r));
+  const high = f32x4.add(single(POWERS, 6), f32x4.mul(single(POWERS, 7), r));
+  const rest = f32x4.add(f32x4.add(low, f32x4.mul(middle, r2)), f32x4.mul(high, f32x4.mul(r2, r2)));
+  const p = f32x4.add(f32x4.add(single(POWERS, 0), r), f32x4.mul(rest, r2));
   return f32x4.mul(p, i32x4.shl(i32x4.add(shifted, i32x4.splat(127)), 23));
 }
 
@@ -90,21 +111,27 @@ export function nearestExp(x: v128): v128 {
   return i8x16.shuffle(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
 }
 
-/** As `exp`, in float64, with Taylor's series: its rest is below 3e-10. */
+/** As above, of float64. */
+const REDUCTION_OF_TWO = memory.data<f64>([1.4426950408889634, 6755399441055744, 0.6931471805599453]);
+/** Taylor's series: its rest is below 3e-10. */
+const POWERS_OF_TWO = memory.data<f64>([
+  1, 1, 0.5, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
+]);
+
+/** As `exp`, in float64. */
 // @ts-ignore: decorator
 @inline
 function expOfTwo(x: v128): v128 {
-  const shifted = f64x2.add(f64x2.mul(x, f64x2.splat(1.4426950408889634)), f64x2.splat(6755399441055744));
-  const n = f64x2.sub(shifted, f64x2.splat(6755399441055744));
-  const r = f64x2.sub(x, f64x2.mul(n, f64x2.splat(0.6931471805599453)));
-  let p = f64x2.splat(1.0 / 40320);
-  p = f64x2.add(f64x2.mul(p, r), f64x2.splat(1.0 / 5040));
-  p = f64x2.add(f64x2.mul(p, r), f64x2.splat(1.0 / 720));
-  p = f64x2.add(f64x2.mul(p, r), f64x2.splat(1.0 / 120));
-  p = f64x2.add(f64x2.mul(p, r), f64x2.splat(1.0 / 24));
-  p = f64x2.add(f64x2.mul(p, r), f64x2.splat(1.0 / 6));
-  p = f64x2.add(f64x2.mul(p, r), f64x2.splat(0.5));
-  p = f64x2.add(f64x2.mul(p, r), f64x2.splat(1));
-  p = f64x2.add(f64x2.mul(p, r), f64x2.splat(1));
+  const shifted = f64x2.add(f64x2.mul(x, double(REDUCTION_OF_TWO, 0)), double(REDUCTION_OF_TWO, 1));
+  const n = f64x2.sub(shifted, double(REDUCTION_OF_TWO, 1));
+  const r = f64x2.sub(x, f64x2.mul(n, double(REDUCTION_OF_TWO, 2)));
+  const r2 = f64x2.mul(r, r);
+  const r4 = f64x2.mul(r2, r2);
+  const lowest = f64x2.add(double(POWERS_OF_TWO, 0), r);
+  const low = f64x2.add(double(POWERS_OF_TWO, 2), f64x2.mul(double(POWERS_OF_TWO, 3), r));
+  const high = f64x2.add(double(POWERS_OF_TWO, 4), f64x2.mul(double(POWERS_OF_TWO, 5), r));
+  const highest = f64x2.add(double(POWERS_OF_TWO, 6), f64x2.mul(double(POWERS_OF_TWO, 7), r));
+  const upperHalf = f64x2.add(f64x2.add(high, f64x2.mul(highest, r2)), f64x2.mul(double(POWERS_OF_TWO, 8), r4));
+  const p = f64x2.add(f64x2.add(lowest, f64x2.mul(low, r2)), f64x2.mul(upperHalf, r4));
   return f64x2.mul(p, i64x2.shl(i64x2.add(shifted, i64x2.splat(1023)), 52));
 }

@@ -2,8 +2,8 @@
 // plugins/policy-loss, with the slopes of tfjs' operations also where a loss has a kink.
 
 import { all, clamp, count, counted, exp, nearestExp, plus, sign, total } from "./four";
-import { add, fillShares, FIRST, KL, LOSS, SECOND } from "./memory";
-import { ADV, MARKS, OLD, SHARES, SLOPES, WEIGHTS, X } from "./memory";
+import { add, FIRST, KL, LOSS, SECOND } from "./memory";
+import { ADV, MARKS, OLD, shareAt, SLOPES, WEIGHTS, X } from "./memory";
 import { ceiling, first, floor, high, low, second } from "./memory";
 
 export { configure, reserve, sumAt } from "./memory";
@@ -38,7 +38,7 @@ function within(delta: v128, bound: f32): v128 {
 }
 
 export function vanilla(tokens: i32, share: f64, weighted: bool): void {
-  fillShares(tokens, share, weighted);
+  const each = all(<f32>share);
   let loss = zeros();
   let kl = zeros();
   let clips = zeros();
@@ -54,7 +54,7 @@ export function vanilla(tokens: i32, share: f64, weighted: bool): void {
     const worse = v128.bitselect(clipped, plain, isClipped);
     const most = f32x4.mul(gain, all(first));
     const isBound = v128.and(f32x4.gt(gain, all(0)), f32x4.gt(worse, most));
-    const shares = v128.load(SHARES + at);
+    const shares = shareAt(at, each, weighted);
     const slope = v128.andnot(v128.and(plain, within(delta, 20)), v128.or(isClipped, isBound));
     v128.store(SLOPES + at, f32x4.mul(slope, shares));
     loss = plus(loss, f32x4.mul(v128.bitselect(most, worse, isBound), shares));
@@ -69,7 +69,7 @@ export function vanilla(tokens: i32, share: f64, weighted: bool): void {
 }
 
 export function cispo(tokens: i32, share: f64, weighted: bool): void {
-  fillShares(tokens, share, weighted);
+  const each = all(<f32>share);
   let loss = zeros();
   let kl = zeros();
   let clips = zeros();
@@ -78,7 +78,7 @@ export function cispo(tokens: i32, share: f64, weighted: bool): void {
     const ratio = nearestExp(logRatio);
     const clipped = clamp(ratio, all(floor), all(ceiling));
     const gain = f32x4.neg(v128.load(ADV + at));
-    const slope = f32x4.mul(f32x4.mul(clipped, gain), v128.load(SHARES + at));
+    const slope = f32x4.mul(f32x4.mul(clipped, gain), shareAt(at, each, weighted));
     v128.store(SLOPES + at, slope);
     loss = plus(loss, f32x4.mul(slope, v128.load(X + at)));
     kl = plus(kl, f32x4.neg(logRatio));
@@ -90,10 +90,10 @@ export function cispo(tokens: i32, share: f64, weighted: bool): void {
 }
 
 export function gpg(tokens: i32, share: f64, weighted: bool): void {
-  fillShares(tokens, share, weighted);
+  const each = all(<f32>share);
   let loss = zeros();
   for (let at: usize = 0; at < bytes(tokens); at += 16) {
-    const slope = f32x4.neg(f32x4.mul(v128.load(ADV + at), v128.load(SHARES + at)));
+    const slope = f32x4.neg(f32x4.mul(v128.load(ADV + at), shareAt(at, each, weighted)));
     v128.store(SLOPES + at, slope);
     loss = plus(loss, f32x4.mul(slope, v128.load(X + at)));
   }
@@ -113,7 +113,7 @@ function lessThanOld(tokens: i32): f64 {
 }
 
 export function sapo(tokens: i32, share: f64, weighted: bool): void {
-  fillShares(tokens, share, weighted);
+  const each = all(<f32>share);
   let loss = zeros();
   let kl = zeros();
   for (let at: usize = 0; at < bytes(tokens); at += 16) {
@@ -123,7 +123,7 @@ export function sapo(tokens: i32, share: f64, weighted: bool): void {
     const adv = v128.load(ADV + at);
     const tau = v128.bitselect(all(first), all(second), f32x4.gt(adv, all(0)));
     const gate = f32x4.div(all(1), f32x4.add(all(1), exp(f32x4.mul(tau, f32x4.sub(all(1), ratio)))));
-    const gain = f32x4.mul(f32x4.mul(f32x4.mul(all(-4), adv), gate), v128.load(SHARES + at));
+    const gain = f32x4.mul(f32x4.mul(f32x4.mul(all(-4), adv), gate), shareAt(at, each, weighted));
     const slope = f32x4.mul(f32x4.mul(gain, f32x4.sub(all(1), gate)), ratio);
     v128.store(SLOPES + at, v128.and(slope, within(delta, 20)));
     loss = plus(loss, f32x4.div(gain, tau));
@@ -134,7 +134,7 @@ export function sapo(tokens: i32, share: f64, weighted: bool): void {
 }
 
 export function clip_cov(tokens: i32, share: f64, weighted: bool): void {
-  fillShares(tokens, share, weighted);
+  const each = all(<f32>share);
   let loss = zeros();
   let kl = zeros();
   let cuts = zeros();
@@ -147,7 +147,7 @@ export function clip_cov(tokens: i32, share: f64, weighted: bool): void {
     const plain = f32x4.mul(gain, ratio);
     const clipped = f32x4.mul(gain, clamp(ratio, all(floor), all(ceiling)));
     const isClipped = f32x4.gt(clipped, plain);
-    const shares = v128.load(SHARES + at);
+    const shares = shareAt(at, each, weighted);
     const slope = v128.andnot(v128.and(plain, within(delta, 70)), isClipped);
     v128.store(SLOPES + at, f32x4.mul(slope, shares));
     loss = plus(loss, f32x4.mul(v128.bitselect(clipped, plain, isClipped), shares));
@@ -160,7 +160,7 @@ export function clip_cov(tokens: i32, share: f64, weighted: bool): void {
 }
 
 export function kl_cov(tokens: i32, share: f64, weighted: bool): void {
-  fillShares(tokens, share, weighted);
+  const each = all(<f32>share);
   let loss = zeros();
   let distances = zeros();
   for (let at: usize = 0; at < bytes(tokens); at += 16) {
@@ -169,7 +169,7 @@ export function kl_cov(tokens: i32, share: f64, weighted: bool): void {
     const gain = f32x4.mul(v128.load(ADV + at), exp(logRatio));
     const price = f32x4.mul(v128.load(MARKS + at), all(first));
     const distance = f32x4.abs(logRatio);
-    const shares = v128.load(SHARES + at);
+    const shares = shareAt(at, each, weighted);
     const slope = f32x4.mul(f32x4.sub(f32x4.mul(sign(logRatio), price), gain), shares);
     v128.store(SLOPES + at, v128.and(slope, within(delta, 70)));
     loss = plus(loss, f32x4.mul(f32x4.sub(f32x4.mul(distance, price), gain), shares));
@@ -180,7 +180,7 @@ export function kl_cov(tokens: i32, share: f64, weighted: bool): void {
 }
 
 export function gspo(tokens: i32, share: f64, weighted: bool): void {
-  fillShares(tokens, share, weighted);
+  const each = all(<f32>share);
   const kl = lessThanOld(tokens);
   const mean = <f32>(-kl / <f64>tokens);
   const ratio = <f32>Math.exp(mean < 10 ? mean : mean >= 10 ? 10 : mean);
@@ -193,7 +193,7 @@ export function gspo(tokens: i32, share: f64, weighted: bool): void {
     const plain = f32x4.mul(gain, all(ratio));
     const clipped = f32x4.mul(gain, all(clippedRatio));
     const isClipped = f32x4.gt(clipped, plain);
-    const shares = v128.load(SHARES + at);
+    const shares = shareAt(at, each, weighted);
     const slope = v128.andnot(f32x4.mul(plain, moves), isClipped);
     v128.store(SLOPES + at, f32x4.mul(slope, shares));
     loss = plus(loss, f32x4.mul(v128.bitselect(clipped, plain, isClipped), shares));

@@ -10,8 +10,6 @@ export let ADV: usize = 0;
 export let MARKS: usize = 0;
 /** Importance weights, where there are any. */
 export let WEIGHTS: usize = 0;
-/** What each token counts in the loss. */
-export let SHARES: usize = 0;
 /** d loss / d x, which the loss writes. */
 export let SLOPES: usize = 0;
 
@@ -50,8 +48,7 @@ export function reserve(width: i32): usize {
   ADV = OLD + stride;
   MARKS = ADV + stride;
   WEIGHTS = MARKS + stride;
-  SHARES = WEIGHTS + stride;
-  SLOPES = SHARES + stride;
+  SLOPES = WEIGHTS + stride;
   const pages = <i32>((SLOPES + stride + 0xffff) >>> 16);
   if (pages > memory.size()) memory.grow(pages - memory.size());
   memory.fill(SUMS, 0, 32);
@@ -67,10 +64,9 @@ export function configure(lowest: f32, highest: f32, least: f32, most: f32, one:
   second = other;
 }
 
-/** What each token of the row counts: `share`, times its importance weight where there is one. */
-export function fillShares(tokens: i32, share: f64, weighted: bool): void {
-  const shares = f32x4.splat(<f32>share);
-  for (let at: usize = 0, end = <usize>tokens << 2; at < end; at += 16) {
-    v128.store(SHARES + at, weighted ? f32x4.mul(v128.load(WEIGHTS + at), shares) : shares);
-  }
+/** What each of four tokens counts in the loss: `each`, times its importance weight where there is one. */
+// @ts-ignore: decorator
+@inline
+export function shareAt(at: usize, each: v128, weighted: bool): v128 {
+  return weighted ? f32x4.mul(v128.load(WEIGHTS + at), each) : each;
 }

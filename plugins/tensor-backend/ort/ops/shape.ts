@@ -26,7 +26,7 @@ const BEFORE_START = -(2 ** 31);
 function reshape(recorder: Recorder, x: LazyValue, shape: readonly number[]): LazyValue {
   if (sameShape(x.shape, shape)) return x;
   // Values that are here already need no operation: two shapes share one array.
-  if (x.values !== undefined) return recorder.adopt(x.values, [...shape], x.dtype, x.constant);
+  if (x.values !== undefined) return recorder.share(x, [...shape]);
   return recorder.record(reshapeOp, [x], undefined, [...shape], x.dtype);
 }
 
