@@ -14,7 +14,8 @@ export class DataProtoFuture implements Promise<DataProto> {
   /** @param source the batch, or what makes it when it is first asked for. */
   constructor(source: PromiseLike<DataProto> | Lazy) {
     let made: Promise<DataProto> | undefined;
-    this.lazy = typeof source === "function" ? () => (made ??= source()) : () => (made ??= Promise.resolve(source));
+    const make = async (): Promise<DataProto> => (typeof source === "function" ? source() : source);
+    this.lazy = () => (made ??= make());
   }
 
   /** The batches in order, as one. */

@@ -1,39 +1,54 @@
 import { isVerlError, VerlError } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
-import { registries } from "../registry/index.ts";
 import type { DispatchFunctions, DispatchTarget, RankArguments } from "./dispatch.ts";
+import { dispatchModeOf, executeModeOf } from "./method-modes.ts";
 import type { MethodOptions } from "./register.ts";
 import { thrownText } from "./thrown-text.ts";
 
 /** One call of a group by its modes, which are a user's own as often as not: what they do wrong is told as theirs. */
 export class DispatchedCall {
+  private readonly mode: DispatchFunctions;
+
   constructor(
     private readonly target: DispatchTarget,
     private readonly method: string,
     private readonly options: MethodOptions,
-    private readonly mode: DispatchFunctions,
     private readonly args: readonly unknown[],
-  ) {}
+  ) {
+    this.mode = dispatchModeOf(options);
+  }
 
   /** Each rank's arguments, and the ranks that run. @throws VERL_ENTRY_FAILED for what cannot be called */
   async spread(): Promise<{ lists: RankArguments; ranks: readonly number[] }> {
-    const { target, options } = this;
+    const { target } = this;
     let lists: RankArguments;
     try {
       lists = await this.mode.dispatch(target, this.args);
     } catch (error) {
       // Refused arguments are the caller's to mend, in the mode's own words.
-      throw isVerlError(error) || isAbort(error) ? error : this.failed("could not spread the arguments", error);
+      if (isVerlError(error) || isAbort(error)) throw error;
+      throw this.failed(this.modeName, "could not spread the arguments of", error);
     }
     const wrong = faultOf(lists, target.worldSize);
-    if (wrong) throw this.fault(this.modeName, `gave ${wrong}`);
-    const ranks = registries.execute.resolve(options.executeMode).ranks(lists.length);
-    const odd = ranks.find((rank) => !(Number.isInteger(rank) && rank >= 0 && rank < lists.length));
-    if (odd === undefined) return { lists, ranks };
-    throw this.fault(
-      `The execute mode "${options.executeMode}"`,
-      `chose rank ${odd} of ${lists.length} that have arguments`,
-    );
+    if (wrong) throw this.fault(this.modeName, `gave ${wrong}`, this.listsHint);
+    return { lists, ranks: this.ranksAmong(lists.length) };
+  }
+
+  /** Those of `count` ranks that run. */
+  private ranksAmong(count: number): readonly number[] {
+    const name = `The execute mode "${this.options.executeMode}"`;
+    let ranks: unknown;
+    try {
+      ranks = executeModeOf(this.options).ranks(count);
+    } catch (error) {
+      throw this.failed(name, "could not choose the ranks of", error);
+    }
+    const hint = `An execute mode gives a list of ranks, of 0 to ${count - 1}.`;
+    if (!Array.isArray(ranks)) throw this.fault(name, `gave ${kindOf(ranks)} in place of a list of ranks`, hint);
+    const odd: unknown = ranks.find((rank) => !(Number.isInteger(rank) && rank >= 0 && rank < count));
+    if (odd === undefined && !ranks.includes(undefined)) return ranks as number[];
+    const which = typeof odd === "number" ? `rank ${odd}` : `${kindOf(odd)} as a rank`;
+    throw this.fault(name, `chose ${which} of ${count} that have arguments`, hint);
   }
 
   /** The result of the call. @throws what `collect` fails with, under its own code or VERL_ENTRY_FAILED */
@@ -41,13 +56,13 @@ export class DispatchedCall {
     try {
       return await this.mode.collect(this.target, outputs, this.args, ranks);
     } catch (error) {
-      throw isAbort(error) ? error : this.failed("could not collect the results", error);
+      throw isAbort(error) ? error : this.failed(this.modeName, "could not collect the results of", error);
     }
   }
 
-  private failed(what: string, error: unknown): VerlError {
+  private failed(who: string, what: string, error: unknown): VerlError {
     const { code, hint, location, details } = isVerlError(error) ? error : ({ code: "VERL_ENTRY_FAILED" } as const);
-    return new VerlError(code, `${this.modeName} ${what} of ${this.name}: ${thrownText(error)}`, {
+    return new VerlError(code, `${who} ${what} ${this.name}: ${thrownText(error)}`, {
       hint,
       location,
       cause: error,
@@ -55,11 +70,12 @@ export class DispatchedCall {
     });
   }
 
-  private fault(who: string, what: string): VerlError {
-    return new VerlError("VERL_ENTRY_FAILED", `${who} ${what} for ${this.name}.`, {
-      hint: `A dispatch mode gives a list of arguments for each of the ${this.target.worldSize} ranks, or for the first of them alone.`,
-      details: this.facts,
-    });
+  private fault(who: string, what: string, hint: string): VerlError {
+    return new VerlError("VERL_ENTRY_FAILED", `${who} ${what} for ${this.name}.`, { hint, details: this.facts });
+  }
+
+  private get listsHint(): string {
+    return `A dispatch mode gives a list of arguments for each of the ${this.target.worldSize} ranks, or for the first of them alone.`;
   }
 
   private get name(): string {

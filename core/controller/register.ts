@@ -32,7 +32,10 @@ export interface MethodMark {
   <M extends AsyncMethod>(target: object, name: string | symbol, descriptor: TypedPropertyDescriptor<M>): void;
 }
 
-/** Marks an async method of a `Worker` as callable through its group, and says how a call is spread over the ranks. */
+/**
+ * Marks an async method of a `Worker` as callable through its group, and says how a call is spread over the ranks. Modes are looked up
+ * when a group is made: one that nothing is registered as by then is refused before a rank starts.
+ */
 export function register(options: RegisterOptions = {}): MethodMark {
   const { dispatchMode = "ALL_TO_ALL", executeMode = "ALL", blocking = true, materializeFutures = true } = options;
   return (target: object, _nameOrContext: unknown, descriptor?: PropertyDescriptor): void => {

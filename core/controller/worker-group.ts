@@ -1,20 +1,18 @@
 import type { DataProto } from "../batch/data-proto.ts";
 import { VerlError } from "../errors/index.ts";
-import { createLogger, registries, type Logger, type MetricsSink } from "../registry/index.ts";
-import { callFailure } from "./call-failure.ts";
+import { createLogger, type Logger, type MetricsSink } from "../registry/index.ts";
 import { ClassWithInitArgs, type DeferredWorker } from "./class-with-init-args.ts";
 import type { ColocatedWorkerClass, Roles } from "./colocated.ts";
-import { DataProtoFuture } from "./data-proto-future.ts";
-import type { DispatchFunctions, DispatchMode, DispatchTarget } from "./dispatch.ts";
-import { DispatchedCall } from "./dispatched-call.ts";
+import type { DataProtoFuture } from "./data-proto-future.ts";
+import type { DispatchTarget } from "./dispatch.ts";
+import { GroupCalls } from "./group-calls.ts";
 import { HEALTH_LIMITS, type HealthLimits } from "./health.ts";
 import { InlineTransport } from "./inline-transport.ts";
+import { requireModes } from "./method-modes.ts";
 import { registeredMethods, type MethodOptions } from "./register.ts";
 import { ResourcePool } from "./resource-pool.ts";
 import { SharedRanks } from "./shared-ranks.ts";
 import { TRANSPORT_ENV, type Transport } from "./transport.ts";
-import { thrownText } from "./thrown-text.ts";
-import { watchedCall } from "./watched-call.ts";
 import type { MeshPlace, Worker, WorkerClass } from "./worker.ts";
 
 /** A batch comes back as one batch; anything else as a list with one item a rank that ran. */
@@ -42,6 +40,11 @@ export type GroupsOf<R extends Roles> = {
   readonly [K in keyof R]: R[K] extends DeferredWorker<infer W> ? GroupOf<W> : never;
 };
 
+/** A group of colocated workers, which gives each role a group of its own. */
+export type ColocatedGroup<R extends Roles> = Omit<WorkerGroup, "spawn"> & {
+  spawn<const K extends keyof R>(roles?: readonly K[]): Pick<GroupsOf<R>, K>;
+};
+
 export interface WorkerGroupOptions {
   /** Ranks, where no `pool` says it. Default 1. */
   worldSize?: number;
@@ -66,46 +69,43 @@ export interface WorkerGroupOptions {
   local?: unknown;
 }
 
-const NO_ROLES: ReadonlyMap<string, ReadonlyMap<string, MethodOptions>> = new Map();
+type Methods = ReadonlyMap<string, MethodOptions>;
+
+const NO_ROLES: ReadonlyMap<string, Methods> = new Map();
 
 const NO_METRICS: MetricsSink = { add: () => undefined };
 
 /** Workers of one class that are called together: dispatch, execute on the ranks, collect. */
 export class WorkerGroup implements DispatchTarget {
-  readonly worldSize: number;
-  private readonly meshes = new Map<string, Promise<readonly MeshPlace[]>>();
-  private disposed = false;
+  readonly #calls: GroupCalls;
+  readonly #shared: SharedRanks;
+  /** Methods of each of the colocated workers. */
+  readonly #roles: ReadonlyMap<string, Methods>;
+  readonly #log: Logger;
+  #disposed = false;
 
   private constructor(
-    readonly name: string,
-    private readonly shared: SharedRanks,
-    private readonly methods: ReadonlyMap<string, MethodOptions>,
-    /** Methods of each of the colocated workers. */
-    private readonly roles: ReadonlyMap<string, ReadonlyMap<string, MethodOptions>>,
-    /** What the ranks' own names of the methods begin with. */
-    private readonly prefix: string,
-    private readonly log: Logger,
+    name: string,
+    shared: SharedRanks,
+    methods: Methods,
+    roles: ReadonlyMap<string, Methods>,
+    prefix: string,
+    log: Logger,
   ) {
-    this.worldSize = shared.handles.length;
+    this.#calls = new GroupCalls(name, shared, methods, prefix, log);
+    this.#shared = shared;
+    this.#roles = roles;
+    this.#log = log;
     shared.join();
     for (const method of methods.keys()) {
-      if (method in this) {
-        throw new VerlError(
-          "VERL_WORKER_METHOD_TAKEN",
-          `${name}.${method} is registered, but every worker group has a "${method}" of its own.`,
-          {
-            hint: "Rename the worker's method.",
-          },
-        );
-      }
       Object.defineProperty(this, method, {
-        value: (...args: unknown[]) => this.call(method, ...args),
+        value: (...args: unknown[]) => this.#calls.byModes(method, args),
         enumerable: true,
       });
     }
   }
 
-  /** Starts one worker a rank, each constructed with its context and `args`. */
+  /** Starts one worker a rank, each constructed with its context and `args`. @throws as `start` */
   static create<W extends Worker, Args extends unknown[]>(
     workerClass: WorkerClass<W, Args>,
     args: Args,
@@ -119,16 +119,17 @@ export class WorkerGroup implements DispatchTarget {
     worker: ColocatedWorkerClass<R>,
     options?: WorkerGroupOptions,
   ): Promise<ColocatedGroup<R>>;
-  /** Starts one worker a rank. */
+  /**
+   * Starts one worker a rank.
+   * @throws before any has started: VERL_REGISTRY_KEY_UNKNOWN where `@register` names a mode that there is not,
+   *   VERL_WORKER_METHOD_TAKEN, VERL_WORKER_ENV; then what the transport's `spawn` throws.
+   */
   static start<W extends Worker>(worker: DeferredWorker<W>, options?: WorkerGroupOptions): Promise<GroupOf<W>>;
   static async start(worker: DeferredWorker, options: WorkerGroupOptions = {}): Promise<unknown> {
     const { name = worker.className, transport = new InlineTransport(), env = {}, log = createLogger() } = options;
-    const taken = TRANSPORT_ENV.find((variable) => variable in env);
-    if (taken !== undefined) {
-      throw new VerlError("VERL_WORKER_ENV", `The environment of ${name} sets ${taken}, which the transport sets.`, {
-        hint: `Leave ${TRANSPORT_ENV.join(", ")} out.`,
-      });
-    }
+    requireFreeVariables(name, env);
+    requireFreeNames(name, worker.methods);
+    requireModes(name, worker.methods);
     const handles = await transport.spawn({
       name,
       worker,
@@ -147,26 +148,32 @@ export class WorkerGroup implements DispatchTarget {
     return new WorkerGroup(name, shared, worker.methods, roles, "", log);
   }
 
+  get name(): string {
+    return this.#calls.name;
+  }
+
+  get worldSize(): number {
+    return this.#calls.worldSize;
+  }
+
   /** Where each rank runs, in rank order: `thread 7`. */
   get workerNames(): readonly string[] {
-    return this.shared.handles.map(({ place }) => place);
+    return this.#shared.handles.map(({ place }) => place);
   }
 
   /**
    * A group for each role of colocated workers, with the methods' own names; all of them share the ranks, which end with the last.
-   * @param roles those wanted; default: all. @throws VERL_WORKER_METHOD_UNKNOWN for a role that the workers do not have
+   * @param roles those wanted; default: all. @throws VERL_WORKER_METHOD_UNKNOWN for a role that the workers do not have,
+   *   VERL_WORKER_METHOD_TAKEN; no group has been made then.
    */
   spawn(roles?: readonly string[]): Readonly<Record<string, WorkerGroup>> {
-    const wanted = roles ?? [...this.roles.keys()];
-    const groups = wanted.map((role) => {
-      const methods = this.roles.get(role);
-      if (!methods) {
-        const known = [...this.roles.keys()].join(", ");
-        throw new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no colocated worker "${role}".`, {
-          hint: known === "" ? "It is a group of one worker a rank." : `Its workers are ${known}.`,
-        });
-      }
-      const group = new WorkerGroup(`${this.name}.${role}`, this.shared, methods, NO_ROLES, `${role}_`, this.log);
+    const wanted = (roles ?? [...this.#roles.keys()]).map((role) => {
+      const own = { role, name: `${this.name}.${role}`, methods: this.#methodsOf(role) };
+      requireFreeNames(own.name, own.methods);
+      return own;
+    });
+    const groups = wanted.map(({ role, name, methods }) => {
+      const group = new WorkerGroup(name, this.#shared, methods, NO_ROLES, `${role}_`, this.#log);
       return [role, group] as const;
     });
     return Object.fromEntries(groups);
@@ -174,156 +181,83 @@ export class WorkerGroup implements DispatchTarget {
 
   /**
    * Calls a registered method by name. A method whose mode joins batches gives a `DataProtoFuture`, which is a promise and an
-   * argument for other groups at once. A failure for which nobody waits when it comes is logged as a warning, whether the method blocks
-   * or not; the same holds for `executeAll` and the like.
+   * argument for other groups at once. A call never throws: whatever is wrong with it, the promise rejects. A failure for which nobody
+   * waits when it comes is logged as a warning, whether the method blocks or not; the same holds for `executeAll` and the like.
    */
   call(method: string, ...args: unknown[]): Promise<unknown> {
-    const options = this.methods.get(method);
-    const mode = options && modeOf(options.dispatchMode);
-    const result = this.begin(method, () => {
-      // One that this group itself has still to make takes its turn before the call that needs it.
-      for (const arg of args) if (arg instanceof DataProtoFuture) arg.catch(() => undefined);
-      const work = (): Promise<unknown> => this.run(method, options!, mode!, args);
-      return options!.blocking ? this.shared.inTurn(work) : work();
-    });
-    return mode?.joinsBatches ? new DataProtoFuture(result as Promise<DataProto>) : result;
+    return this.#calls.byModes(method, args);
   }
 
   /** One promise a rank, at once: argument lists of `worldSize` elements give rank i its own, anything else goes to every rank. */
   executeAllAsync(method: string, ...args: unknown[]): Promise<unknown>[] {
-    const lists = this.laidOut(args);
-    return this.shared.handles.map((_, rank) => this.executeAlone(rank, method, lists[rank]!));
+    return this.#calls.onEach(method, args);
   }
 
   /** As `executeAllAsync`, and waits for all ranks. */
   executeAllSync(method: string, ...args: unknown[]): Promise<unknown[]> {
-    const lists = this.laidOut(args);
-    const ranks = [...lists.keys()];
-    return this.begin(method, () => this.executeOn(ranks, method, lists));
+    return this.#calls.onAll(method, args);
   }
 
   /** verl's name for `executeAllAsync`. */
   executeAll(method: string, ...args: unknown[]): Promise<unknown>[] {
-    return this.executeAllAsync(method, ...args);
+    return this.#calls.onEach(method, args);
   }
 
   /** One rank alone, at once. */
   executeRank(rank: number, method: string, ...args: unknown[]): Promise<unknown> {
-    return this.executeAlone(rank, method, args);
+    return this.#calls.onRank(rank, method, args);
   }
 
   executeRankZeroAsync(method: string, ...args: unknown[]): Promise<unknown> {
-    return this.executeAlone(0, method, args);
+    return this.#calls.onRank(0, method, args);
   }
 
   executeRankZeroSync(method: string, ...args: unknown[]): Promise<unknown> {
-    return this.begin(method, () => this.executeOn([0], method, [args]).then(([result]) => result));
+    return this.#calls.onFirst(method, args);
   }
 
   /** verl's name for `executeRankZeroAsync`. */
   executeRankZero(method: string, ...args: unknown[]): Promise<unknown> {
-    return this.executeRankZeroAsync(method, ...args);
+    return this.#calls.onRank(0, method, args);
   }
 
   mesh(name: string): Promise<readonly MeshPlace[]> {
-    let places = this.meshes.get(name);
-    if (!places) {
-      const ranks = this.shared.handles.map((_, rank) => this.execute(rank, "queryMesh", [name]));
-      places = Promise.all(ranks) as Promise<MeshPlace[]>;
-      // Asked again after a failure: a worker may stand in the mesh by then.
-      places.catch(() => this.meshes.delete(name));
-      this.meshes.set(name, places);
-    }
-    return places;
+    return this.#calls.mesh(name);
   }
 
   /** Ends the ranks, unless other groups still use them. */
   async dispose(): Promise<void> {
-    if (this.disposed) return;
-    this.disposed = true;
-    await this.shared.leave();
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#calls.close();
+    await this.#shared.leave();
   }
 
-  private async run(
-    method: string,
-    options: MethodOptions,
-    mode: DispatchFunctions,
-    given: readonly unknown[],
-  ): Promise<unknown> {
-    const args = options.materializeFutures ? await materialize(given) : given;
-    const call = new DispatchedCall(this, method, options, mode, args);
-    const { lists, ranks } = await call.spread();
-    return call.gather(await this.executeOn(ranks, method, lists), ranks);
-  }
-
-  private laidOut(args: readonly unknown[]): readonly (readonly unknown[])[] {
-    const { worldSize } = this;
-    const own =
-      args.length > 0 && args.every((arg): arg is unknown[] => Array.isArray(arg) && arg.length === worldSize);
-    return Array.from({ length: worldSize }, (_, rank) => (own ? args.map((arg) => arg[rank]) : args));
-  }
-
-  private executeOn(
-    ranks: readonly number[],
-    method: string,
-    lists: readonly (readonly unknown[])[],
-  ): Promise<unknown[]> {
-    return this.shared.onEach(ranks, (rank) => this.execute(rank, method, lists[rank]!));
-  }
-
-  private executeAlone(rank: number, method: string, args: readonly unknown[]): Promise<unknown> {
-    return this.begin(method, () => this.execute(rank, method, args));
-  }
-
-  private async execute(rank: number, method: string, args: readonly unknown[]): Promise<unknown> {
-    const handle = this.shared.handles[rank];
-    if (!handle) {
-      throw new VerlError("VERL_DISPATCH_ARGUMENTS", `${this.name} has no rank ${rank} to call ${method} on.`, {
-        hint: `Its ranks are 0 to ${this.worldSize - 1}.`,
-      });
-    }
-    try {
-      return await handle.call(this.prefix + method, await materialize(args));
-    } catch (error) {
-      throw callFailure({ group: this.name, rank, place: handle.place, method, args }, error);
-    }
-  }
-
-  /** The promise of a call that the group lets begin. */
-  private begin<T>(method: string, work: () => Promise<T>): Promise<T> {
-    const refused = this.methods.has(method)
-      ? this.disposed && this.disposedBefore(method)
-      : this.unknownMethod(method);
-    return watchedCall(refused ? Promise.reject(refused) : work(), (error) =>
-      this.log.warn(`A call of ${this.name}.${method} failed, and nobody waited for it: ${thrownText(error)}`),
-    );
-  }
-
-  private unknownMethod(method: string): VerlError {
-    const known = [...this.methods.keys()].join(", ");
-    return new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no registered method "${method}".`, {
-      hint: `Registered methods: ${known || "none"}. Mark a method with @register to call it through its group.`,
-    });
-  }
-
-  private disposedBefore(method: string): VerlError {
-    return new VerlError("VERL_WORKER_DIED", `${this.name} has been disposed; the call was ${method}.`, {
-      hint: "Dispose a group after its last call.",
+  #methodsOf(role: string): Methods {
+    const methods = this.#roles.get(role);
+    if (methods) return methods;
+    const known = [...this.#roles.keys()].join(", ");
+    throw new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no colocated worker "${role}".`, {
+      hint: known === "" ? "It is a group of one worker a rank." : `Its workers are ${known}.`,
     });
   }
 }
 
-/** A group of colocated workers, which gives each role a group of its own. */
-export type ColocatedGroup<R extends Roles> = Omit<WorkerGroup, "spawn"> & {
-  spawn<const K extends keyof R>(roles?: readonly K[]): Pick<GroupsOf<R>, K>;
-};
-
-function modeOf(given: MethodOptions["dispatchMode"]): DispatchFunctions & Pick<DispatchMode, "joinsBatches"> {
-  return typeof given === "string" ? registries.dispatch.resolve(given) : given;
+function requireFreeVariables(name: string, env: Readonly<Record<string, string>>): void {
+  const taken = TRANSPORT_ENV.find((variable) => variable in env);
+  if (taken === undefined) return;
+  throw new VerlError("VERL_WORKER_ENV", `The environment of ${name} sets ${taken}, which the transport sets.`, {
+    hint: `Leave ${TRANSPORT_ENV.join(", ")} out.`,
+  });
 }
 
-/** The arguments with the batches in place of their futures. */
-function materialize(args: readonly unknown[]): Promise<readonly unknown[]> | readonly unknown[] {
-  if (!args.some((arg) => arg instanceof DataProtoFuture)) return args;
-  return Promise.all(args.map((arg) => (arg instanceof DataProtoFuture ? arg.get() : arg)));
+/** A group has its workers' methods beside its own. */
+function requireFreeNames(name: string, methods: Methods): void {
+  const taken = [...methods.keys()].find((method) => method in WorkerGroup.prototype);
+  if (taken === undefined) return;
+  throw new VerlError(
+    "VERL_WORKER_METHOD_TAKEN",
+    `${name}.${taken} is registered, but every worker group has a "${taken}" of its own.`,
+    { hint: "Rename the worker's method." },
+  );
 }

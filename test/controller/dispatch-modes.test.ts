@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { DataProto } from "../../core/batch/data-proto.ts";
 import { NdArray } from "../../core/batch/nd-array.ts";
 import { DataProtoFuture } from "../../core/controller/data-proto-future.ts";
-import { registerDispatchMode, updateDispatchMode } from "../../core/controller/dispatch.ts";
+import { registerDispatchMode, updateDispatchMode, type DispatchFunctions } from "../../core/controller/dispatch.ts";
 import { ndCompute, ndComputeDataProto } from "../../core/controller/nd-compute.ts";
 import { register } from "../../core/controller/register.ts";
 import { Worker, type WorkerContext } from "../../core/controller/worker.ts";
@@ -13,7 +13,17 @@ import { loadPlugin } from "./load-dispatch-modes.ts";
 
 /* verl's tests of dispatch and padding (tests/single_controller), in our words, and what they do not ask. */
 
-beforeAll(loadPlugin);
+/** Gives the ranks their elements in reverse order. */
+const reverse: DispatchFunctions = {
+  dispatch: ({ worldSize }, args) =>
+    Array.from({ length: worldSize }, (_, rank) => args.map((arg) => (arg as unknown[])[worldSize - 1 - rank])),
+  collect: (_, outputs) => outputs,
+};
+
+beforeAll(() => {
+  loadPlugin();
+  registerDispatchMode("test-reverse", reverse);
+});
 
 const rowsOf = (values: readonly number[]): DataProto =>
   DataProto.fromSingleDict({
@@ -218,14 +228,38 @@ describe("nd modes on a mesh with holes", () => {
   });
 });
 
+/** Methods of execute modes that do not choose ranks. */
+class Chosen extends Worker {
+  @register({ executeMode: "test-throws" })
+  async throws(): Promise<void> {}
+
+  @register({ executeMode: "test-none" })
+  async none(): Promise<void> {}
+
+  @register({ executeMode: "test-beyond" })
+  async beyond(): Promise<void> {}
+
+  @register({ executeMode: "test-word" })
+  async word(): Promise<void> {}
+}
+
 describe("other modes", () => {
-  it("are registered by a user, by name or in place, and refused under a taken name", async () => {
-    const reverse = {
-      dispatch: ({ worldSize }: { worldSize: number }, args: readonly unknown[]) =>
-        Array.from({ length: worldSize }, (_, rank) => args.map((arg) => (arg as unknown[])[worldSize - 1 - rank])),
-      collect: (_: unknown, outputs: readonly unknown[]) => outputs,
+  beforeAll(() => {
+    const choices: Readonly<Record<string, (count: number) => unknown>> = {
+      throws: () => {
+        throw new RangeError("no way");
+      },
+      none: () => undefined,
+      beyond: (count) => [0, count],
+      word: () => ["first"],
     };
-    registerDispatchMode("test-reverse", reverse);
+    for (const [name, ranks] of Object.entries(choices)) {
+      const entry = { description: "Chooses no ranks.", ranks: ranks as (count: number) => number[] };
+      registries.execute.register(`test-${name}`, entry);
+    }
+  });
+
+  it("are registered by a user, by name or in place, and refused under a taken name", async () => {
     const group = await WorkerGroup.create(Plain, [], { worldSize: 2 });
     expect(await group.own(["a", "b"])).toEqual([
       [0, "b"],
@@ -245,11 +279,6 @@ describe("other modes", () => {
         called++;
         return Promise.resolve(what);
       }
-
-      @register({ dispatchMode: "test-odd", executeMode: "test-beyond" })
-      beyond(what: string): Promise<string> {
-        return this.work(what);
-      }
     }
     const lists: Readonly<Record<string, unknown>> = {
       nothing: undefined,
@@ -257,7 +286,6 @@ describe("other modes", () => {
       many: [[], [], []],
       items: [[], 5],
       one: [["one"]],
-      two: [["two"], ["two"]],
     };
     registerDispatchMode("test-odd", {
       dispatch: (_, [what]) => {
@@ -268,7 +296,6 @@ describe("other modes", () => {
         throw new RangeError("no end");
       },
     });
-    registries.execute.register("test-beyond", { description: "One rank too many.", ranks: (count) => [count] });
     const group = await WorkerGroup.create(Odd, [], { worldSize: 2 });
     const refused = async (call: Promise<unknown>, words: string): Promise<void> =>
       expect(call).rejects.toMatchObject({
@@ -282,13 +309,20 @@ describe("other modes", () => {
     await refused(group.work("many"), `${mode} gave 3 lists of arguments to 2 ranks for Odd.work.`);
     await refused(group.work("items"), `${mode} gave rank 1 a number in place of a list of arguments for Odd.work.`);
     await refused(group.work("throws"), `${mode} could not spread the arguments of Odd.work: no way`);
-    await refused(
-      group.beyond("two"),
-      'The execute mode "test-beyond" chose rank 2 of 2 that have arguments for Odd.beyond.',
-    );
     expect(called).toBe(0);
     await refused(group.work("one"), `${mode} could not collect the results of Odd.work: no end`);
     expect(called).toBe(1);
+  });
+
+  it.each([
+    ["throws", 'The execute mode "test-throws" could not choose the ranks of Chosen.throws: no way'],
+    ["none", 'The execute mode "test-none" gave undefined in place of a list of ranks for Chosen.none.'],
+    ["beyond", 'The execute mode "test-beyond" chose rank 2 of 2 that have arguments for Chosen.beyond.'],
+    ["word", 'The execute mode "test-word" chose a string as a rank of 2 that have arguments for Chosen.word.'],
+  ] as const)("the execute mode's own fault, %s, is told as its own", async (name, message) => {
+    const group = await WorkerGroup.create(Chosen, [], { worldSize: 2 });
+    const refused = { code: "VERL_ENTRY_FAILED", message, details: { executeMode: `test-${name}` } };
+    await expect(group[name]()).rejects.toMatchObject(refused);
   });
 
   it("DP_COMPUTE_PROTO_WITH_FUNC runs a function with the rank's share, and refuses uneven shares", async () => {
@@ -347,5 +381,14 @@ describe("a future of a batch", () => {
     await expect(group.tag(broken)).rejects.toThrow("lost");
     await expect(broken.finally(() => undefined)).rejects.toThrow("lost");
     expect(await broken.catch(() => "caught")).toBe("caught");
+  });
+
+  it("fails the call that it is an argument of where its maker throws at once", async () => {
+    const group = await WorkerGroup.create(Plain, []);
+    const throwing = new DataProtoFuture(() => {
+      throw new RangeError("lost");
+    });
+    await expect(group.tag(throwing)).rejects.toThrow("lost");
+    await expect(throwing.get()).rejects.toThrow("lost");
   });
 });

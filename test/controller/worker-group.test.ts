@@ -2,7 +2,11 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { DataProto } from "../../core/batch/data-proto.ts";
 import { NdArray } from "../../core/batch/nd-array.ts";
+import { ClassWithInitArgs } from "../../core/controller/class-with-init-args.ts";
+import { createColocatedWorkerClass } from "../../core/controller/colocated.ts";
+import { InlineTransport } from "../../core/controller/inline-transport.ts";
 import { register } from "../../core/controller/register.ts";
+import type { RankHandle, SpawnRequest } from "../../core/controller/transport.ts";
 import { Worker, type WorkerContext } from "../../core/controller/worker.ts";
 import { WorkerGroup } from "../../core/controller/worker-group.ts";
 import { VerlError } from "../../core/errors/index.ts";
@@ -74,6 +78,30 @@ class Probe extends Worker {
 
   override dispose(): void {
     Probe.disposed++;
+  }
+}
+
+class Misspelt extends Worker {
+  @register({ dispatchMode: "DP_COMPUTE_PORTO" })
+  update(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+class MisspeltRanks extends Worker {
+  @register({ executeMode: "RANK_ZER0" })
+  update(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** A transport that says whether it was asked for anything. */
+class Watched extends InlineTransport {
+  spawned = 0;
+
+  override spawn(request: SpawnRequest): Promise<readonly RankHandle[]> {
+    this.spawned++;
+    return super.spawn(request);
   }
 }
 
@@ -193,17 +221,60 @@ describe("a worker group", () => {
     expect(await group.plain("x")).toEqual([["x"]]);
   });
 
-  it("refuses a method under a name that every group has", async () => {
+  it.each([
+    ["dispatch", Misspelt, 'No dispatch mode is registered as "DP_COMPUTE_PORTO"', "DP_COMPUTE_PROTO"],
+    ["execute", MisspeltRanks, 'No execute mode is registered as "RANK_ZER0"', "RANK_ZERO"],
+  ] as const)(
+    "refuses an unknown %s mode before a rank starts, with the nearest",
+    async (_, workerClass, what, near) => {
+      const transport = new Watched();
+      const worker = new ClassWithInitArgs<Worker, []>(workerClass);
+      for (const [start, where] of [
+        [WorkerGroup.start(worker, { transport, name: "actor" }), "actor.update"],
+        [WorkerGroup.start(createColocatedWorkerClass({ ref: worker }), { transport }), "[ref].ref_update"],
+      ] as const) {
+        await expect(start).rejects.toMatchObject({
+          code: "VERL_REGISTRY_KEY_UNKNOWN",
+          message: `${what}, which the @register of ${where} names.`,
+          hint: expect.stringContaining(`Did you mean "${near}"`),
+        });
+      }
+      expect(transport.spawned).toBe(0);
+    },
+  );
+
+  it("refuses a method under a name that every group has, before a rank starts", async () => {
     class Clash extends Worker {
       @register()
       async call(): Promise<void> {
         return Promise.resolve();
       }
     }
-    await expect(WorkerGroup.create(Clash, [])).rejects.toMatchObject({
+    const transport = new Watched();
+    await expect(WorkerGroup.create(Clash, [], { transport })).rejects.toMatchObject({
       code: "VERL_WORKER_METHOD_TAKEN",
       message: expect.stringContaining('has a "call" of its own'),
     });
+    expect(transport.spawned).toBe(0);
+  });
+
+  it("lets a worker's method have a name that groups use only inside", async () => {
+    class Logger extends Worker {
+      @register({ dispatchMode: "ONE_TO_ALL" })
+      log(word: string): Promise<string> {
+        return Promise.resolve(`${this.rank} ${word}`);
+      }
+    }
+    const group = await WorkerGroup.create(Logger, []);
+    expect(await group.log("here")).toEqual(["0 here"]);
+  });
+
+  it("makes no group where one of the roles cannot be, so that the ranks end with those that there are", async () => {
+    Probe.disposed = 0;
+    const all = await WorkerGroup.start(createColocatedWorkerClass({ probe: new ClassWithInitArgs(Probe, 1) }));
+    expect(() => all.spawn(["probe", "critic" as "probe"])).toThrow('has no colocated worker "critic"');
+    await all.dispose();
+    expect(Probe.disposed).toBe(1);
   });
 
   it("disposes every worker once", async () => {

@@ -1,0 +1,146 @@
+import type { DataProto } from "../batch/data-proto.ts";
+import { VerlError } from "../errors/index.ts";
+import type { Logger } from "../registry/index.ts";
+import { callFailure } from "./call-failure.ts";
+import { DataProtoFuture } from "./data-proto-future.ts";
+import type { DispatchTarget } from "./dispatch.ts";
+import { DispatchedCall } from "./dispatched-call.ts";
+import { joinsBatches } from "./method-modes.ts";
+import type { MethodOptions } from "./register.ts";
+import type { SharedRanks } from "./shared-ranks.ts";
+import { thrownText } from "./thrown-text.ts";
+import { watchedCall } from "./watched-call.ts";
+import type { MeshPlace } from "./worker.ts";
+
+/** Calls of registered methods on ranks that other groups may share. None throws: whatever is wrong with a call, its promise rejects. */
+export class GroupCalls implements DispatchTarget {
+  readonly worldSize: number;
+  private readonly meshes = new Map<string, Promise<readonly MeshPlace[]>>();
+  private closed = false;
+
+  /** @param prefix what the ranks' own names of the methods begin with. */
+  constructor(
+    readonly name: string,
+    private readonly shared: SharedRanks,
+    private readonly methods: ReadonlyMap<string, MethodOptions>,
+    private readonly prefix: string,
+    private readonly log: Logger,
+  ) {
+    this.worldSize = shared.handles.length;
+  }
+
+  /** Spread, run and collected by the modes of the method; a `DataProtoFuture` where these join batches. */
+  byModes(method: string, args: readonly unknown[]): Promise<unknown> {
+    const options = this.methods.get(method);
+    const result = this.begin(method, () => {
+      // One that this group itself has still to make takes its turn before the call that needs it.
+      for (const arg of args) if (arg instanceof DataProtoFuture) arg.catch(() => undefined);
+      const work = (): Promise<unknown> => this.run(method, options!, args);
+      return options!.blocking ? this.shared.inTurn(work) : work();
+    });
+    return options && joinsBatches(options) ? new DataProtoFuture(result as Promise<DataProto>) : result;
+  }
+
+  /** One promise a rank, at once. */
+  onEach(method: string, args: readonly unknown[]): Promise<unknown>[] {
+    const lists = this.laidOut(args);
+    return this.shared.handles.map((_, rank) => this.onRank(rank, method, lists[rank]!));
+  }
+
+  /** On all ranks, to the end. */
+  onAll(method: string, args: readonly unknown[]): Promise<unknown[]> {
+    const lists = this.laidOut(args);
+    return this.begin(method, () => this.together([...lists.keys()], method, lists));
+  }
+
+  /** On one rank, at once. */
+  onRank(rank: number, method: string, args: readonly unknown[]): Promise<unknown> {
+    return this.begin(method, () => this.execute(rank, method, args));
+  }
+
+  /** On the first rank; where it fails, those that wait for it are told. */
+  onFirst(method: string, args: readonly unknown[]): Promise<unknown> {
+    return this.begin(method, () => this.together([0], method, [args]).then(([result]) => result));
+  }
+
+  mesh(name: string): Promise<readonly MeshPlace[]> {
+    let places = this.meshes.get(name);
+    if (!places) {
+      const ranks = this.shared.handles.map((_, rank) => this.execute(rank, "queryMesh", [name]));
+      places = Promise.all(ranks) as Promise<MeshPlace[]>;
+      // Asked again after a failure: a worker may stand in the mesh by then.
+      places.catch(() => this.meshes.delete(name));
+      this.meshes.set(name, places);
+    }
+    return places;
+  }
+
+  /** No call begins any more. */
+  close(): void {
+    this.closed = true;
+  }
+
+  private async run(method: string, options: MethodOptions, given: readonly unknown[]): Promise<unknown> {
+    const args = options.materializeFutures ? await materialize(given) : given;
+    const call = new DispatchedCall(this, method, options, args);
+    const { lists, ranks } = await call.spread();
+    return call.gather(await this.together(ranks, method, lists), ranks);
+  }
+
+  /** Argument lists of `worldSize` elements give rank i its own, anything else goes to every rank. */
+  private laidOut(args: readonly unknown[]): readonly (readonly unknown[])[] {
+    const { worldSize } = this;
+    const own =
+      args.length > 0 && args.every((arg): arg is unknown[] => Array.isArray(arg) && arg.length === worldSize);
+    return Array.from({ length: worldSize }, (_, rank) => (own ? args.map((arg) => arg[rank]) : args));
+  }
+
+  private together(
+    ranks: readonly number[],
+    method: string,
+    lists: readonly (readonly unknown[])[],
+  ): Promise<unknown[]> {
+    return this.shared.onEach(ranks, (rank) => this.execute(rank, method, lists[rank]!));
+  }
+
+  private async execute(rank: number, method: string, args: readonly unknown[]): Promise<unknown> {
+    const handle = this.shared.handles[rank];
+    if (!handle) {
+      throw new VerlError("VERL_DISPATCH_ARGUMENTS", `${this.name} has no rank ${rank} to call ${method} on.`, {
+        hint: `Its ranks are 0 to ${this.worldSize - 1}.`,
+      });
+    }
+    try {
+      return await handle.call(this.prefix + method, await materialize(args));
+    } catch (error) {
+      throw callFailure({ group: this.name, rank, place: handle.place, method, args }, error);
+    }
+  }
+
+  /** The promise of a call that the group lets begin. */
+  private begin<T>(method: string, work: () => Promise<T>): Promise<T> {
+    const refused = this.methods.has(method) ? this.closed && this.disposedBefore(method) : this.unknownMethod(method);
+    return watchedCall(refused ? Promise.reject(refused) : work(), (error) =>
+      this.log.warn(`A call of ${this.name}.${method} failed, and nobody waited for it: ${thrownText(error)}`),
+    );
+  }
+
+  private unknownMethod(method: string): VerlError {
+    const known = [...this.methods.keys()].join(", ");
+    return new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no registered method "${method}".`, {
+      hint: `Registered methods: ${known || "none"}. Mark a method with @register to call it through its group.`,
+    });
+  }
+
+  private disposedBefore(method: string): VerlError {
+    return new VerlError("VERL_WORKER_DIED", `${this.name} has been disposed; the call was ${method}.`, {
+      hint: "Dispose a group after its last call.",
+    });
+  }
+}
+
+/** The arguments with the batches in place of their futures. */
+function materialize(args: readonly unknown[]): Promise<readonly unknown[]> | readonly unknown[] {
+  if (!args.some((arg) => arg instanceof DataProtoFuture)) return args;
+  return Promise.all(args.map((arg) => (arg instanceof DataProtoFuture ? arg.get() : arg)));
+}
