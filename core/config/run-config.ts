@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { isVerlError } from "../errors/index.ts";
 import { loadPlugin, loadPlugins } from "../registry/index.ts";
+import { checkMachines } from "./check-machines.ts";
 import { checkRunnable } from "./check-run.ts";
 import { knownValues } from "./known-values.ts";
 import { readConfig, type LoadedConfig, type LoadOptions } from "./load.ts";
@@ -19,8 +20,9 @@ export async function loadRunConfig<S extends SchemaName>(options: LoadOptions<S
   const checked = checkSelections(read.loaded);
   // A plugin that could not be loaded explains the keys that are missing.
   const problems = [...read.problems, ...(pluginProblems.length > 0 ? pluginProblems : checked.problems)];
-  if (options.schema === "ppo")
-    problems.push(...checkRunnable(knownValues(read.loaded.config, problems), read.loaded.originOf));
+  const known = knownValues(read.loaded.config, problems);
+  if (options.schema === "ppo") problems.push(...checkRunnable(known, read.loaded.originOf));
+  problems.push(...checkMachines(known, read.loaded.originOf));
   if (problems.length > 0) throw problemsError(problems, read.loaded.sources);
   return checked.loaded;
 }

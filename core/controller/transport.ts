@@ -88,8 +88,14 @@ export function rankEnv({ rank, localRank, localWorldSize }: RankPlace, worldSiz
   };
 }
 
+/** The entry of a transport. */
+export interface TransportEntry extends ClassEntry<Transport> {
+  /** True where every rank runs on the trainer's own machine, so that a config of several machines is refused. Default: false. */
+  readonly oneMachine?: boolean;
+}
+
 declare module "../registry/entry.ts" {
   interface EntryOf {
-    transport: ClassEntry<Transport>;
+    transport: TransportEntry;
   }
 }

@@ -3,12 +3,14 @@ import { checkRunnable } from "../config/check-run.ts";
 import type { PpoConfig } from "../config/index.ts";
 import { knownValues } from "../config/known-values.ts";
 import { VerlError } from "../errors/index.ts";
+import { requireMachines } from "./require-machines.ts";
 import { bypassesOldLogProbs, distributionUses, fieldsOfRun } from "./ppo-fields.ts";
 
 /** Checks of a config that is valid by itself and cannot be run; nothing has been loaded yet. */
 export function checkRun(config: PpoConfig): void {
   const [problem] = checkRunnable(knownValues(config), (path) => ({ path }));
   if (problem) throw new VerlError(problem.code, problem.message, problem);
+  requireMachines(config);
   parseRejectionRules(config.algorithm.rollout_correction);
   checkDistributions(config);
 }

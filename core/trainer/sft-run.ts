@@ -8,6 +8,7 @@ import { activateBackend, backendWish } from "../tensor/backend.ts";
 import { openConversations } from "./open-conversations.ts";
 import type { RestartPoint } from "./restarts.ts";
 import { preparing } from "./preparing.ts";
+import { requireMachines } from "./require-machines.ts";
 import { RunConsole } from "./run-console.ts";
 import type { TrainerOptions } from "./run-options.ts";
 import { RunRecord } from "./run-record.ts";
@@ -52,6 +53,7 @@ async function prepare(
   ended: AbortController,
   restart: RestartPoint | undefined,
 ): Promise<SftRun> {
+  requireMachines(config);
   const console = new RunConsole(options);
   const { data, trainer } = config;
   const directory = options.directory ?? process.cwd();

@@ -26,11 +26,13 @@ export const transports = [
     description:
       "Runs every rank in the trainer's own thread: nothing is copied, and a debugger steps into the workers.",
     create: InlineTransport,
+    oneMachine: true,
   }),
   provide("transport", "thread", {
     description:
       "Runs every rank in a thread of the trainer's process: batches are moved between threads, gradients are added up in shared memory.",
     create: ThreadTransport,
+    oneMachine: true,
   }),
   provide("transport", "ray", {
     description:

@@ -295,6 +295,7 @@ describe("a PPO run that cannot be", () => {
 
   it.each([
     ["one answer a prompt for an estimator of groups", ["actor_rollout_ref.rollout.n=1"], "VERL_TRAIN_NEEDS_GROUPS"],
+    ["several machines on a transport that has one", ["trainer.nnodes=2"], "VERL_CONFIG_VALUE"],
     ["a generation batch of another size", ["data.gen_batch_size=4"], "VERL_TRAIN_UNAVAILABLE"],
     [
       "a rejection rule that does not exist",

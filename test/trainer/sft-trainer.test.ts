@@ -52,6 +52,13 @@ describe("an SFT run", () => {
     expect(stream.text()).not.toContain("random weights");
   });
 
+  it("is refused where it counts on more machines than its transport has", async () => {
+    await expect(fineTune(runFolder(), ["trainer.nnodes=2", "data.micro_batch_size_per_gpu=2"])).rejects.toMatchObject({
+      code: "VERL_CONFIG_VALUE",
+      location: { path: "trainer.nnodes" },
+    });
+  });
+
   it("warns once when it is to validate and has nothing to validate on", async () => {
     const told = (terminal: string) => terminal.match(/.*nothing is validated.*/g);
     const { terminal } = await fineTune(runFolder(), ["trainer.total_training_steps=2", "trainer.test_freq=1"]);

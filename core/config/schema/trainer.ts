@@ -17,7 +17,7 @@ export function commonTrainer(defaults: { project: string; experiment: string; e
     device: choice("Where tensors live.", "cpu", ["cpu", "webgpu", "cuda", "npu"], {
       "x-departure": "verl's default is `cuda`.",
     }),
-    nnodes: integer("Machines.", 1, { minimum: 1 }),
+    nnodes: integer("Machines; more than 1 needs a transport that reaches them, such as `ray`.", 1, { minimum: 1 }),
     n_gpus_per_node: integer("Ranks a machine.", 1, {
       minimum: 1,
       "x-departure": "verl's default is 8.",
