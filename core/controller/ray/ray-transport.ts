@@ -26,10 +26,11 @@ const REASON_MS = 1500;
 
 /**
  * As the command line does for itself (core/cli/bin.ts): batches are large arrays, made anew all the time. They lie on large pages, and
- * the memory of one that has gone serves for the next.
+ * the memory of one that has gone serves for the next, whichever thread makes it.
  */
 const MALLOC = {
-  GLIBC_TUNABLES: "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=134217728:glibc.malloc.trim_threshold=536870912",
+  GLIBC_TUNABLES:
+    "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=134217728:glibc.malloc.trim_threshold=536870912:glibc.malloc.arena_max=1",
 };
 
 interface Cluster {
