@@ -379,7 +379,7 @@ export const ERROR_CODES = {
   },
   VERL_TESTING_CASES: {
     blame: "plugin",
-    when: "The golden cases that a plugin's author gives the conformance kit are missing, repeat each other or expect nothing.",
+    when: "The golden cases that a plugin's author gives the conformance kit are missing, repeat each other, mask every token, or expect nothing or nothing but zeros.",
   },
   VERL_TESTING_PROPERTY: {
     blame: "plugin",

@@ -1,9 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
-import { VerlError } from "../errors/index.ts";
-import { kindInfo, type Kind } from "../registry/index.ts";
-import { DataProto } from "../batch/data-proto.ts";
 import { mapValues, type Batch } from "./batch.ts";
-import { contentOf } from "./content.ts";
 import { close, difference, type Outcome } from "./outcome.ts";
 import { Violation } from "./property.ts";
 import { evaluate, type Subject } from "./subject.ts";
@@ -20,44 +15,12 @@ export interface GoldenCase<Input = Readonly<Record<string, unknown>>, Expected 
   readonly input: Input;
   /** Config values besides the defaults. */
   readonly config?: Partial<Config>;
-  /** At least one result; numbers hold to 1e-5. */
+  /** At least one result, of which one is not 0; numbers hold to 1e-5. */
   readonly expected: Expected;
 }
 
 /** Golden cases, or the path of a file that holds them (a test, or vectors of a reference) and names the key. */
 export type GoldenCases<Case> = readonly Case[] | string;
-
-const FIELDS = ["name", "input", "config", "expected"];
-
-/** @throws VERL_TESTING_CASES for tests that would pass whatever the entry does. */
-export function checkCases(kind: Kind, key: string, cases: GoldenCases<GoldenCase> | undefined): void {
-  const weak = (what: string): VerlError =>
-    new VerlError("VERL_TESTING_CASES", `The golden cases of the ${kindInfo(kind).title} "${key}" ${what}.`, {
-      hint: "Give `cases` at least one worked example: `{ name, input, expected }`.",
-      details: { kind, key },
-    });
-  if (typeof cases === "string") {
-    if (!existsSync(cases)) throw weak(`are said to be in ${cases}, which does not exist`);
-    if (!readFileSync(cases, "utf8").includes(`"${key}"`))
-      throw weak(`are said to be in ${cases}, which does not name "${key}"`);
-    return;
-  }
-  if (cases === undefined || cases.length === 0) throw weak("are missing");
-  const names = new Set<string>();
-  const contents = new Map<string, string>();
-  for (const [index, one] of cases.entries()) {
-    if (!one.name) throw weak(`have one without a name, at ${index}`);
-    const odd = Object.keys(one).find((field) => !FIELDS.includes(field));
-    if (odd !== undefined) throw weak(`have in "${one.name}" the field \`${odd}\`, which means nothing`);
-    if (names.has(one.name)) throw weak(`have two of the name "${one.name}"`);
-    names.add(one.name);
-    if (leaves(one.expected ?? {}).length === 0) throw weak(`expect nothing in "${one.name}"`);
-    const content = contentOf([one.input, one.config ?? {}]);
-    const twin = contents.get(content);
-    if (twin !== undefined) throw weak(`have the same input in "${twin}" and "${one.name}"`);
-    contents.set(content, one.name);
-  }
-}
 
 /** @throws Violation where the entry gives other numbers. */
 export async function checkCase(subject: Subject, { input, config, expected }: GoldenCase): Promise<void> {
@@ -112,13 +75,5 @@ function batchOf(input: Readonly<Record<string, unknown>>, settings: Record<stri
   };
 }
 
-const isMatrix = (value: unknown): value is Matrix =>
+export const isMatrix = (value: unknown): value is Matrix =>
   Array.isArray(value) && value.length > 0 && value.every(Array.isArray);
-
-/** All that a value says: numbers, texts, flags, batches; none for empty lists and undefined. */
-const leaves = (value: unknown): unknown[] =>
-  typeof value === "object" && value !== null && !(value instanceof DataProto)
-    ? Object.values(value).flatMap(leaves)
-    : value === undefined
-      ? []
-      : [value];

@@ -104,11 +104,11 @@ testFaults("interaction", {
   wrongCases: [
     [
       "the conversation has 1 turns, not 2",
-      { name: "too long", input: { answers: ["yes", "no"] }, expected: { turns: [{}, { score: 0 }] } },
+      { name: "too long", input: { answers: ["yes", "no"] }, expected: { turns: [{}, { terminate: true }] } },
     ],
     [
       "score of turn 0 is 1, not 0",
-      { name: "wrong", input: { answers: ["yes"] }, expected: { turns: [{ score: 0 }] } },
+      { name: "wrong", input: { answers: ["yes"] }, expected: { turns: [{ terminate: true, score: 0 }] } },
     ],
   ],
   faults: [

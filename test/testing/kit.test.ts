@@ -1,6 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
 import { registerKlPenalty, type KlPenalty } from "../../core/index.ts";
-import { testKlPenalty, type KlPenaltyCase, type SuiteOptions } from "../../core/testing/index.ts";
+import {
+  testAdvEst,
+  testKlPenalty,
+  testLossAgg,
+  testPolicyLoss,
+  testRewardScore,
+  type KlPenaltyCase,
+  type SuiteOptions,
+} from "../../core/testing/index.ts";
 import { collect } from "./collect.ts";
 
 const shifted: KlPenalty = {
@@ -31,6 +39,14 @@ describe("an author's golden cases", () => {
     ["of one input", [good, { ...good, name: "again" }], 'have the same input in "half a nat" and "again"'],
     ["without expectation", [{ ...good, expected: undefined }], 'expect nothing in "half a nat"'],
     ["with an empty expectation", [{ ...good, expected: { kl: [] } }], 'expect nothing in "half a nat"'],
+    [
+      "of zeros alone",
+      [
+        good,
+        { name: "equal", input: { log_prob: [[-1]], ref_log_prob: [[-1]] }, expected: { kl: [[0]], gradient: [[-0]] } },
+      ],
+      'expect nothing but zeros in "equal"',
+    ],
     ["with a slip of the pen", [{ ...good, expect: 1 }], "the field `expect`, which means nothing"],
     ["in no file", "test/testing/no-such-file.ts", "which does not exist"],
     ["in a file of others", "test/testing/collect.ts", 'does not name "shifted"'],
@@ -39,11 +55,52 @@ describe("an author's golden cases", () => {
     expect(define({ cases })).toThrow(expect.objectContaining({ code: "VERL_TESTING_CASES" }));
   });
 
+  it.each<[string, (options: never) => void, object]>([
+    [
+      "an advantage estimator",
+      (options) => testAdvEst("grpo", options),
+      { token_level_rewards: [[1], [0]], uid: ["g", "g"] },
+    ],
+    [
+      "a policy loss",
+      (options) => testPolicyLoss("vanilla", options),
+      { log_probs: [[-1], [-2]], old_log_probs: [[-1], [-1]], advantages: [[1], [2]] },
+    ],
+    ["an aggregation mode", (options) => testLossAgg("token-mean", options), { losses: [[1], [2]] }],
+  ])("of %s are refused when all tokens are masked, or when all that is expected is 0", (_, suite, fields) => {
+    const weak = (mask: number, expected: object) => () =>
+      suite({
+        describe: () => {},
+        it: () => {},
+        cases: [{ name: "weak", input: { ...fields, response_mask: [[mask], [mask]] }, expected }],
+      } as never);
+    expect(weak(0, { loss: 1 })).toThrow('mask every token in "weak"');
+    expect(weak(1, { loss: 0, metrics: { "actor/share": 0 } })).toThrow('expect nothing but zeros in "weak"');
+    expect(weak(1, { loss: 0, metrics: { "actor/share": 0.5 } })).not.toThrow();
+  });
+
+  it("of kinds with one number a case may be 0, but not all of them", () => {
+    const define =
+      (...expected: number[]) =>
+      () =>
+        testRewardScore("openai/gsm8k", {
+          describe: () => {},
+          it: () => {},
+          cases: expected.map((score, row) => ({
+            name: `answer ${row}`,
+            input: { solution_str: `#### ${row}`, ground_truth: "1" },
+            expected: { score },
+          })),
+        });
+    expect(define(0, 1)).not.toThrow();
+    expect(define(0)).toThrow("expect nothing but zeros");
+  });
+
   it("hold, or tell which number is another", async () => {
     const wrong: KlPenaltyCase = {
       name: "wrong",
-      input: { log_prob: [[0]], ref_log_prob: [[0]] },
-      expected: { kl: [[0]] },
+      input: { log_prob: [[0, -1]], ref_log_prob: [[0, -1.5]] },
+      expected: { kl: [[0, 0.75]] },
     };
     const odd = {
       ...wrong,

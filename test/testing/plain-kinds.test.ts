@@ -51,6 +51,11 @@ testTool("gsm8k", {
       input: { arguments: { answer: "42" }, create_kwargs: { ground_truth: "42" } },
       expected: { reward: 0 },
     },
+    {
+      name: "no answer",
+      input: { arguments: { answer: "41" }, create_kwargs: { ground_truth: "42" } },
+      expected: { reward: -0.05 },
+    },
   ],
 });
 

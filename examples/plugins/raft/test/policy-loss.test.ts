@@ -64,6 +64,23 @@ testPolicyLoss("raft", {
   it,
   options: { threshold: 1 },
   cases: [
-    { name: "above the threshold, not at it", input, expected: { loss: 0, metrics: { "actor/raft_chosen": 0 } } },
+    {
+      name: "above the threshold, not at it",
+      input: {
+        ...input,
+        token_level_rewards: [
+          [0, 1],
+          [0, 2],
+        ],
+      },
+      expected: {
+        loss: -0.5,
+        gradient: [
+          [0, 0],
+          [-0.25, -0.25],
+        ],
+        metrics: { "actor/raft_chosen": 0.5 },
+      },
+    },
   ],
 });
