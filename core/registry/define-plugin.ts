@@ -1,3 +1,4 @@
+import { askForFields } from "./ask-for-fields.ts";
 import type { Kind } from "./kinds.ts";
 import type { Entry } from "./registries.ts";
 
@@ -26,7 +27,7 @@ export interface Plugin extends PluginDefinition {
 }
 
 /**
- * Names an entry of a plugin.
+ * Names an entry of a plugin. Functions of an estimator or a loss look for the batch fields that it requires before they run.
  * @param options.override Replace an entry that another plugin registered under this key; logged.
  */
 export function provide<K extends Kind>(
@@ -35,7 +36,7 @@ export function provide<K extends Kind>(
   entry: Entry<K>,
   options: { override?: boolean } = {},
 ): Provided<K> {
-  return { kind, key, entry, ...options };
+  return { kind, key, entry: askForFields(kind, key, entry), ...options };
 }
 
 /**

@@ -1,6 +1,7 @@
 export { inject } from "./container.ts";
 export { definePlugin, isPlugin, provide, type Plugin, type PluginDefinition, type Provided } from "./define-plugin.ts";
 export type { ClassEntry, EntryMeta, EntryOf, Injectable } from "./entry.ts";
+export { OPTIONAL_FIELDS } from "./field-suppliers.ts";
 export { importSource } from "./import-source.ts";
 export { allInNameOf, asFaultOf, inNameOf } from "./in-name-of.ts";
 export { KIND_NAMES, KINDS, kindInfo, type Kind, type KindInfo } from "./kinds.ts";

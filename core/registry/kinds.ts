@@ -12,6 +12,8 @@ export interface KindInfo {
   readonly optionsAt?: string;
   /** True where one section holds the options of every entry of the kind, as verl's `policy_loss` does: those of the others lie idle. */
   readonly sharedOptions?: boolean;
+  /** Of kinds whose functions take the fields of a batch as their first argument: those functions, and the fields that all of them need. */
+  readonly takesBatch?: { readonly members: readonly string[]; readonly fields: readonly string[] };
 }
 
 /** The extension kinds, one registry each. */
@@ -21,6 +23,7 @@ export const KINDS = {
     members: ["compute"],
     selectedBy: "algorithm.adv_estimator",
     optionsAt: "algorithm.adv_kwargs",
+    takesBatch: { members: ["compute"], fields: ["token_level_rewards", "response_mask", "uid"] },
   },
   policy_loss: {
     title: "policy loss",
@@ -28,6 +31,10 @@ export const KINDS = {
     selectedBy: "actor_rollout_ref.actor.policy_loss.loss_mode",
     optionsAt: "actor_rollout_ref.actor.policy_loss",
     sharedOptions: true,
+    takesBatch: {
+      members: ["compute", "prepare"],
+      fields: ["log_probs", "old_log_probs", "advantages", "response_mask"],
+    },
   },
   loss_agg: {
     title: "loss aggregation mode",

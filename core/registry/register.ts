@@ -1,3 +1,4 @@
+import { askForFields, hasOwnFields } from "./ask-for-fields.ts";
 import type { ClassEntry, EntryMeta, EntryOf, Injectable } from "./entry.ts";
 import { kindInfo, type Kind } from "./kinds.ts";
 import { registries, type Entry } from "./registries.ts";
@@ -13,7 +14,10 @@ export type InstanceOf<K extends Kind> = Entry<K> extends ClassEntry<infer T> ? 
 /** The registering function of a kind: `registerFor("policy_loss")("mine", { description, compute })`. */
 function registerFor<K extends Kind>(kind: K): (key: string, entry: Entry<K>, options?: RegistrationOptions) => void {
   const registry = registries[kind] as Registry<Entry<K>>;
-  return (key, entry, options) => registry.register(key, entry, options);
+  return (key, entry, options) => {
+    // Without fields of its own it is registered as it is, so that whoever made it finds that very object.
+    registry.register(key, hasOwnFields(entry) ? askForFields(kind, key, entry) : entry, options);
+  };
 }
 
 /** Registers an advantage estimator. */

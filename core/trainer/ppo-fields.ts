@@ -4,18 +4,7 @@ import { usesCritic } from "../config/uses-critic.ts";
 import { DataProto } from "../batch/data-proto.ts";
 import { NdArray } from "../batch/nd-array.ts";
 import { VerlError } from "../errors/index.ts";
-import { checkRequires, registries, resolveOptions } from "../registry/index.ts";
-
-/** What adds a field to the batch that not every run has. */
-const SUPPLIERS: Readonly<Record<string, string>> = {
-  entropys:
-    "set algorithm.rollout_correction.bypass_mode=false, so that old log-probs are recomputed, and entropy with them",
-  ref_log_prob:
-    "set actor_rollout_ref.actor.use_kl_loss=true or algorithm.use_kl_in_reward=true, which bring a reference policy",
-  rollout_is_weights: "set algorithm.rollout_correction.rollout_is=token or sequence",
-  sum_pi_squared: "set actor_rollout_ref.actor.calculate_sum_pi_squared=true",
-  values: "set critic.enable=true",
-};
+import { checkRequires, OPTIONAL_FIELDS, registries, resolveOptions } from "../registry/index.ts";
 
 /** Fields that every run has when advantages are computed. */
 const ALWAYS = [
@@ -72,7 +61,7 @@ export function fieldsOfRun(config: PpoConfig, columns: readonly string[]): Set<
  */
 export function checkFields(config: PpoConfig, columns: readonly string[]): void {
   const asked = [...inUse(config).flatMap(({ entry }) => entry.requires ?? []), ...selectKeys(config)];
-  checkAvailable(config, fieldsOfRun(config, [...columns, ...asked.filter((field) => !(field in SUPPLIERS))]));
+  checkAvailable(config, fieldsOfRun(config, [...columns, ...asked.filter((field) => !(field in OPTIONAL_FIELDS))]));
 }
 
 /** The same for a batch that has its rewards, before the first update. */
@@ -95,9 +84,9 @@ const selectKeys = ({ actor_rollout_ref: { actor } }: PpoConfig): readonly strin
 
 function checkAvailable(config: PpoConfig, fields: Set<string>): void {
   const [estimator, loss] = inUse(config);
-  checkRequires([estimator!], fields, SUPPLIERS);
+  checkRequires([estimator!], fields, OPTIONAL_FIELDS);
   fields.add("advantages").add("returns");
-  checkRequires([loss!], fields, SUPPLIERS);
+  checkRequires([loss!], fields, OPTIONAL_FIELDS);
   const missing = selectKeys(config).find((field) => !fields.has(field));
   if (missing === undefined) return;
   throw new VerlError(
@@ -105,8 +94,8 @@ function checkAvailable(config: PpoConfig, fields: Set<string>): void {
     `actor.select_keys names the batch field "${missing}", which this run does not have.`,
     {
       location: { path: "actor_rollout_ref.actor.select_keys" },
-      hint: SUPPLIERS[missing]
-        ? `\`${missing}\`: ${SUPPLIERS[missing]}`
+      hint: OPTIONAL_FIELDS[missing]
+        ? `\`${missing}\`: ${OPTIONAL_FIELDS[missing]}`
         : `A dataset column, a part of the reward or an agent loop's extra field would supply it. The run has ${[...fields].sort().join(", ")}.`,
     },
   );
