@@ -2,7 +2,7 @@ import type { ErrorLocation } from "../errors/index.ts";
 import { divisors } from "./batch-plan.ts";
 import { numberAt, type Known } from "./known-values.ts";
 import type { Problem } from "./problem.ts";
-import { usesCritic } from "./uses-critic.ts";
+import { knownToUseCritic } from "./uses-critic.ts";
 
 type Locate = (path: string) => ErrorLocation;
 
@@ -40,9 +40,7 @@ export function checkBatch(known: Known, locate: Locate): Problem[] {
 
   /** A critic that only follows the actor has the actor's problems, told once. */
   function hasOwnCritic(): boolean {
-    const [enable, adv_estimator] = [known("critic.enable"), known("algorithm.adv_estimator")];
-    if (enable === undefined || typeof adv_estimator !== "string") return false;
-    if (!usesCritic({ critic: { enable: enable as boolean | null }, algorithm: { adv_estimator } })) return false;
+    if (!knownToUseCritic(known)) return false;
     const actorMini = number(`${actor}.ppo_mini_batch_size`);
     const follows = Number.isNaN(actorMini) || number("critic.ppo_mini_batch_size") === actorMini;
     return !follows || MICRO_KEYS.some((key) => known(`critic.${key}`) !== null);

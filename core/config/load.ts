@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import type { ErrorLocation } from "../errors/index.ts";
 import { applyOverrides, leavesMovedKey, parseOverrides, type OverrideRules } from "./apply-overrides.ts";
 import { checkBatch, checkSftBatch } from "./check-batch.ts";
+import { checkTokenBounds } from "./check-token-bounds.ts";
 import { checkSftValues, checkValues } from "./check-values.ts";
 import { Composer, isBuiltIn } from "./compose.ts";
 import { interpolate } from "./interpolate.ts";
@@ -111,7 +112,11 @@ export function readConfig<S extends SchemaName>(
   };
   const config = validated.value as ConfigOf<S>;
   const known = knownValues(config, problems);
-  const sizes = foreign ? [] : name === "ppo" ? checkBatch(known, originOf) : checkSftBatch(known, originOf);
+  const sizes = foreign
+    ? []
+    : name === "ppo"
+      ? [...checkBatch(known, originOf), ...checkTokenBounds(known, originOf)]
+      : checkSftBatch(known, originOf);
   if (problems.length === 0) problems.push(...checkValuesOf(name, config, originOf));
   problems.push(...sizes);
   const { sources } = composer;

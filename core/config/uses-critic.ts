@@ -1,4 +1,5 @@
 import { registries } from "../registry/index.ts";
+import type { Known } from "./known-values.ts";
 import type { PpoConfig } from "./schema/index.ts";
 
 interface CriticKeys {
@@ -14,4 +15,11 @@ export function usesCritic({ critic, algorithm }: CriticKeys): boolean {
   if (critic.enable !== null) return critic.enable;
   const estimator = registries.adv_estimator.get(algorithm.adv_estimator);
   return estimator ? (estimator.requires?.includes("values") ?? false) : algorithm.adv_estimator === "gae";
+}
+
+/** The same of a config that may have problems; false where it is not known. */
+export function knownToUseCritic(known: Known): boolean {
+  const [enable, adv_estimator] = [known("critic.enable"), known("algorithm.adv_estimator")];
+  if (enable === undefined || typeof adv_estimator !== "string") return false;
+  return usesCritic({ critic: { enable: enable as boolean | null }, algorithm: { adv_estimator } });
 }

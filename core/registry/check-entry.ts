@@ -6,7 +6,16 @@ import { nearest } from "./nearest.ts";
 import { schemaFaults } from "./options-schema.ts";
 import type { Registration } from "./store.ts";
 
-const META = ["description", "paper", "aliases", "requires", "optionsSchema", "metrics", "departures"] as const;
+const META = [
+  "description",
+  "paper",
+  "aliases",
+  "requires",
+  "optionsSchema",
+  "checkOptions",
+  "metrics",
+  "departures",
+] as const;
 
 const isText = (value: unknown): boolean => typeof value === "string" && value.trim() !== "";
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
@@ -20,6 +29,7 @@ const RULES: Record<
   paper: [isText, "a non-empty string"],
   aliases: [isTexts, "an array of keys"],
   requires: [isTexts, "an array of batch fields"],
+  checkOptions: [(value) => typeof value === "function", "a function of the options"],
   metrics: [isTable, "an object of metric name → meaning"],
   departures: [isTexts, "an array of sentences"],
 };

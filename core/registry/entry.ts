@@ -15,10 +15,23 @@ export interface EntryMeta {
    * a `default` for every property.
    */
   readonly optionsSchema?: JSONSchema7;
+  /**
+   * What a schema cannot say of the options, such as that two lists are of one length; asked when the config is checked, of options that
+   * the schema has found right. @returns the option at fault and a sentence, or undefined.
+   */
+  checkOptions?(options: Readonly<Record<string, unknown>>): OptionFault | undefined;
   /** Metrics that it reports: name → meaning. */
   readonly metrics?: Readonly<Record<string, string>>;
   /** What it does otherwise than verl, and why; one row of the departures table each. */
   readonly departures?: readonly string[];
+}
+
+/** What is wrong with an option. */
+export interface OptionFault {
+  /** Dotted name of the option. */
+  readonly option: string;
+  /** What is wrong and what would be right, in a sentence. */
+  readonly message: string;
 }
 
 /**

@@ -1,6 +1,6 @@
 export { inject } from "./container.ts";
 export { definePlugin, isPlugin, provide, type Plugin, type PluginDefinition, type Provided } from "./define-plugin.ts";
-export type { ClassEntry, EntryMeta, EntryOf, Injectable } from "./entry.ts";
+export type { ClassEntry, EntryMeta, EntryOf, Injectable, OptionFault } from "./entry.ts";
 export { OPTIONAL_FIELDS } from "./field-suppliers.ts";
 export { importSource } from "./import-source.ts";
 export { allInNameOf, asFaultOf, inNameOf } from "./in-name-of.ts";

@@ -1,6 +1,7 @@
 import type { ErrorObject } from "ajv";
 import type { JSONSchema7 } from "json-schema";
 import { VerlError, type ErrorLocation } from "../errors/index.ts";
+import { inNameOf } from "./in-name-of.ts";
 import { kindInfo, type Kind } from "./kinds.ts";
 import { nearest, quotedAlternatives } from "./nearest.ts";
 import { optionOf, validatorOf } from "./options-schema.ts";
@@ -17,7 +18,7 @@ export interface OptionProblem {
 }
 
 /**
- * The options of the entry under `key`: `given`, validated by the entry's own schema, with defaults filled in. `given` is not written.
+ * The options of the entry under `key`: `given`, validated by the entry's own schema and `checkOptions`, with defaults filled in. `given` is not written.
  * @throws VERL_REGISTRY_KEY_UNKNOWN; VERL_OPTIONS_INVALID with every problem, each naming the option and what is allowed.
  */
 export function resolveOptions(
@@ -32,12 +33,17 @@ export function resolveOptions(
   const schema: JSONSchema7 = entry.optionsSchema ?? { type: "object", additionalProperties: false };
   const options = ownOptions(kind, schema, given ?? {});
   const validate = validatorOf(schema);
-  if (validate(options)) return options;
+  const faults = validate(options)
+    ? [inNameOf(kind, canonical, () => entry.checkOptions?.(options))].filter((fault) => fault !== undefined)
+    : (validate.errors ?? []).map((error) => ({
+        option: optionOf(error),
+        message: problemText(error, schema, title, canonical),
+      }));
+  if (faults.length === 0) return options;
 
-  const problems = (validate.errors ?? []).map((error): OptionProblem => {
-    const option = optionOf(error);
+  const problems = faults.map(({ option, message }): OptionProblem => {
     const location = { ...(optionsAt && { path: option ? `${optionsAt}.${option}` : optionsAt }), ...at(option) };
-    return { option, message: problemText(error, schema, title, canonical), location };
+    return { option, message, location };
   });
   const [first] = problems;
   const message =

@@ -12,6 +12,7 @@ import {
   type AdvantageConfig,
   type AdvantageEstimator,
   type AdvantageInput,
+  type OptionFault,
 } from "verl";
 
 /** Keeps a tiny deviation from making a huge advantage. */
@@ -60,6 +61,7 @@ export const gdpo: AdvantageEstimator = {
       },
     },
   },
+  checkOptions: unevenWeights,
   departures: ["Whitening over the batch is an option and off by default; the paper always does it."],
   compute(input, config, ctx) {
     const { keys, weights } = partsOf(config);
@@ -90,15 +92,25 @@ export const gdpo: AdvantageEstimator = {
   },
 };
 
+type Options = AdvantageConfig["adv_kwargs"];
+
+/** Whether the parts have columns, the batch alone tells: what a score function returns beside `score` is known once it has scored. */
+function unevenWeights({ reward_keys, reward_weights }: Options): OptionFault | undefined {
+  const [keys, weights] = [reward_keys as string[], reward_weights as number[] | null];
+  if (weights === null || weights.length === keys.length) return undefined;
+  const message = `reward_weights has ${weights.length} numbers for ${keys.length} reward_keys (${keys.join(", ")}); give one weight a key, in the same order.`;
+  return { option: "reward_weights", message };
+}
+
 function partsOf({ adv_kwargs }: AdvantageConfig): { keys: string[]; weights: number[] } {
+  const fault = unevenWeights(adv_kwargs);
+  if (fault) {
+    throw new VerlError("VERL_ALGORITHM_CONFIG", fault.message, {
+      location: { path: `algorithm.adv_kwargs.${fault.option}` },
+    });
+  }
   const keys = adv_kwargs["reward_keys"] as string[];
-  const weights = (adv_kwargs["reward_weights"] as number[] | null) ?? keys.map(() => 1);
-  if (weights.length === keys.length) return { keys, weights };
-  throw new VerlError(
-    "VERL_ALGORITHM_CONFIG",
-    `reward_weights has ${weights.length} numbers for ${keys.length} reward_keys (${keys.join(", ")}).`,
-    { location: { path: "algorithm.adv_kwargs.reward_weights" }, hint: "Give one weight a key, in the same order." },
-  );
+  return { keys, weights: (adv_kwargs["reward_weights"] as number[] | null) ?? keys.map(() => 1) };
 }
 
 /** A column as numbers; NaN where a row has none. @throws VERL_ALGORITHM_CONFIG for a column of something else. */

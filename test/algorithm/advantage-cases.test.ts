@@ -332,5 +332,15 @@ describe("gdpo", () => {
       "reward_weights has 1 numbers for 2 reward_keys",
     );
     expect(() => run("gdpo", input)).toThrow(/reward_keys/);
+    const unchecked = {
+      gamma: 1,
+      lam: 1,
+      norm_adv_by_std_in_grpo: true,
+      adv_kwargs: { reward_keys, reward_weights: [1] },
+    };
+    const { gdpo } = Object.fromEntries(registries.adv_estimator.entries());
+    expect(() => gdpo!.compute({ uid: ["a", "a", "b", "b"], ...input }, unchecked, { metric: () => {} })).toThrow(
+      "give one weight a key",
+    );
   });
 });

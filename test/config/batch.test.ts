@@ -57,6 +57,47 @@ describe("batch arithmetic", () => {
     expect(attempt("data.train_batch_size=30", "data.micro_batch_size_per_gpu=7")).toHaveLength(1);
   });
 
+  describe("a bound in tokens", () => {
+    const lengths = ["data.max_prompt_length=600", "data.max_response_length=500"];
+    const cut = (...overrides: string[]) => [
+      ...sizes(8, 2, 8, 1),
+      ...lengths,
+      "actor_rollout_ref.actor.use_dynamic_bsz=true",
+      ...overrides,
+    ];
+    const bound = (tokens: number) => `actor_rollout_ref.actor.ppo_max_token_len_per_gpu=${tokens}`;
+
+    it("is at least the longest sample's", () => {
+      expect(() => load(cut(bound(1100)))).not.toThrow();
+      expect(problemsOf(() => load(cut(bound(1099))))).toEqual([
+        {
+          code: "VERL_CONFIG_BATCH_SIZE",
+          message:
+            "`actor_rollout_ref.actor.ppo_max_token_len_per_gpu` is 1099 tokens, but a sample may have 1100 (`actor_rollout_ref.rollout.prompt_length` 600 + `actor_rollout_ref.rollout.response_length` 500), and `actor_rollout_ref.actor.use_dynamic_bsz` is on.",
+          hint: expect.stringMatching(
+            /to 1100 or more, or lower `data.max_prompt_length` or `data.max_response_length`/,
+          ),
+          location: expect.objectContaining({ override: bound(1099) }),
+        },
+      ]);
+    });
+
+    it("holds wherever it is used, and nowhere else", () => {
+      const pathsOf = (...overrides: string[]) =>
+        problemsOf(() => load(cut(...overrides))).map(({ location }) => location.path);
+      const ref = "actor_rollout_ref.ref.log_prob_max_token_len_per_gpu";
+      const [update, forward] = ["ppo", "forward"].map((use) => `critic.${use}_max_token_len_per_gpu`);
+      expect(pathsOf("actor_rollout_ref.rollout.log_prob_max_token_len_per_gpu=9")).toEqual([
+        "actor_rollout_ref.rollout.log_prob_max_token_len_per_gpu",
+      ]);
+      expect(pathsOf(`${ref}=9`, "actor_rollout_ref.actor.use_kl_loss=true")).toEqual([ref]);
+      expect(() => load(cut(`${ref}=9`, `${update}=9`))).not.toThrow();
+      expect(pathsOf(`${update}=9`, "algorithm.adv_estimator=gae")).toEqual([update]);
+      expect(pathsOf(`${forward}=9`, "critic.enable=true")).toEqual([forward]);
+      expect(() => load([...sizes(8, 2, 8, 1), ...lengths, bound(9)])).not.toThrow();
+    });
+  });
+
   it.each(["data.train_batch_size=abc", "data.train_batch_sise=100", "data.train_batch_size=[1", "data=3"])(
     "says nothing of sizes that are in doubt: %s",
     (wrong) => {

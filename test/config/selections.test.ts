@@ -53,6 +53,19 @@ describe("validateSelections", () => {
     expect(validateSelections(loaded).config).toEqual(loaded.config);
   });
 
+  it("reports options that do not fit each other", () => {
+    const [keys, weights] = ["reward_keys=[format,correct]", "reward_weights=[1]"].map(
+      (set) => `algorithm.adv_kwargs.${set}`,
+    );
+    const [problem, ...others] = problemsOf(() => validateSelections(load([`${ADV}=gdpo`, keys!, weights!])));
+    expect(others).toEqual([]);
+    expect(problem).toMatchObject({
+      code: "VERL_OPTIONS_INVALID",
+      message: expect.stringContaining("reward_weights has 1 numbers for 2 reward_keys (format, correct)"),
+      location: { path: "algorithm.adv_kwargs.reward_weights", override: weights },
+    });
+  });
+
   it("reports every unknown key and wrong option at its own place", () => {
     const yaml = `algorithm:\n  adv_estimator: config_test_grop\n  kl_penalty: nope\nactor_rollout_ref:\n  actor:\n    policy_loss:\n      loss_mode: config_test_loss\n      strength: hihg\n      strenght: 1\n`;
     const problems = problemsOf(() => validateSelections(load(["algorithm.use_kl_in_reward=true"], yaml)));

@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from "@jest/globals";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import type { JSONSchema7 } from "json-schema";
 import { registerAdvEst, registerPolicyLoss, resolveOptions } from "../../core/registry/index.ts";
 import { clearRegistries, estimator, failure, loss } from "./helpers.ts";
@@ -106,4 +106,36 @@ it("leaves the selecting key and other losses' options of the shared section asi
   expect(resolveOptions("policy_loss", "clip_cov", section)).toEqual({ clip_cov_ratio: 0.3 });
   const error = await failure(() => resolveOptions("policy_loss", "clip_cov", { ...section, clip_kov_ratio: 1 }));
   expect(error.message).toContain('Did you mean "clip_cov_ratio"?');
+});
+
+describe("what a schema cannot say", () => {
+  const numbers: JSONSchema7 = { type: "array", items: { type: "number" }, default: [], description: "Numbers." };
+  const pairs = estimator({
+    optionsSchema: { type: "object", additionalProperties: false, properties: { lows: numbers, highs: numbers } },
+    checkOptions: ({ lows, highs }) =>
+      (lows as number[]).length === (highs as number[]).length
+        ? undefined
+        : { option: "highs", message: "`highs` needs one number for each of `lows`." },
+  });
+  const resolve = (given: object) => resolveOptions("adv_estimator", "pairs", { ...given });
+
+  it("is asked of options that the schema has found right, and told as a wrong option is", async () => {
+    registerAdvEst("pairs", pairs);
+    expect(resolve({ lows: [1], highs: [2] })).toEqual({ lows: [1], highs: [2] });
+    const error = await failure(() => resolve({ lows: [1] }));
+    expect(error).toMatchObject({
+      code: "VERL_OPTIONS_INVALID",
+      message: "`highs` needs one number for each of `lows`.",
+    });
+    expect(error.location?.path).toBe("algorithm.adv_kwargs.highs");
+    expect((await failure(() => resolve({ lows: "x" }))).message).toContain("must be of type array");
+  });
+
+  it("is the plugin's fault where the check itself fails", async () => {
+    const throws = () => {
+      throw new Error("no such thing");
+    };
+    registerAdvEst("pairs", { ...pairs, checkOptions: throws });
+    expect((await failure(() => resolve({}))).code).toBe("VERL_ENTRY_FAILED");
+  });
 });

@@ -20,7 +20,11 @@ export const actor = section("The policy that is trained.", {
   ),
   ppo_micro_batch_size_per_gpu: integer("Samples of one backward pass on a rank; null: derived.", null, { minimum: 1 }),
   use_dynamic_bsz: flag("Cut micro-batches by tokens instead of by samples.", false),
-  ppo_max_token_len_per_gpu: integer("Tokens of one micro-batch when `use_dynamic_bsz`.", 16384, { minimum: 1 }),
+  ppo_max_token_len_per_gpu: integer(
+    "Tokens of one micro-batch when `use_dynamic_bsz`; at least the longest sample's, prompt and response.",
+    16384,
+    { minimum: 1 },
+  ),
   ppo_epochs: integer("Passes over each step's samples.", 1, { minimum: 1 }),
   shuffle: flag("Shuffle samples before they are cut into mini-batches.", false),
   data_loader_seed: integer("Seed of that shuffle.", 42, { minimum: 0 }),
@@ -73,7 +77,7 @@ export function logProb() {
     }),
     log_prob_use_dynamic_bsz: flag("Cut log-prob micro-batches by tokens.", of("use_dynamic_bsz")),
     log_prob_max_token_len_per_gpu: integer(
-      "Tokens of one log-prob micro-batch when cut by tokens.",
+      "Tokens of one log-prob micro-batch when cut by tokens; at least the longest sample's.",
       of("ppo_max_token_len_per_gpu"),
       { minimum: 1 },
     ),

@@ -30,7 +30,11 @@ export const critic = section("The value model.", {
     integer("Samples of one values pass on a rank.", "${critic.ppo_micro_batch_size_per_gpu}", { minimum: 1 }),
   ),
   use_dynamic_bsz: flag("Cut micro-batches by tokens.", "${actor_rollout_ref.actor.use_dynamic_bsz}"),
-  ppo_max_token_len_per_gpu: integer("Tokens of one micro-batch when cut by tokens.", 32768, { minimum: 1 }),
+  ppo_max_token_len_per_gpu: integer(
+    "Tokens of one micro-batch when cut by tokens; at least the longest sample's.",
+    32768,
+    { minimum: 1 },
+  ),
   forward_max_token_len_per_gpu: integer(
     "Tokens of one values micro-batch when cut by tokens.",
     "${critic.ppo_max_token_len_per_gpu}",
