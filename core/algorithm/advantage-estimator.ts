@@ -36,6 +36,8 @@ export interface AdvantageOutput {
   /** rows × response length, 0 where `response_mask` is 0. */
   advantages: NdArray<"float32">;
   returns: NdArray<"float32">;
+  /** 1 for rows that have a score and took no part all the same, for want of something else. Like unscored rows they leave the losses. */
+  skipped?: Uint8Array;
 }
 
 /** Turns token-level rewards into advantages. Pure: inputs are never written. */

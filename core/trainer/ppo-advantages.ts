@@ -5,6 +5,7 @@ import type { KlPenalty } from "../algorithm/kl-penalty.ts";
 import { DataProto } from "../batch/data-proto.ts";
 import { NdArray } from "../batch/nd-array.ts";
 import { VerlError } from "../errors/index.ts";
+import { learntMask } from "./learnt-mask.ts";
 import type { StepMetrics } from "./metrics/step-metrics.ts";
 
 /** The batch with `token_level_rewards` equal to its scores. */
@@ -44,6 +45,8 @@ async function perTokenKl(batch: DataProto, penalty: Pick<KlPenalty, "compute" |
 
 /**
  * The batch with `advantages` and `returns`; the estimator sees the fields that every one sees, and those that it or its options name.
+ * Rows that it learns nothing of lose their tokens in `response_mask`: those without a score and those that it skipped, as the
+ * rejected ones have lost them already. So all of them leave the losses alike, denominators, entropy and KL included.
  * @param rejected 1 for rows that rollout correction rejected: to the estimator they are unscored.
  */
 export function withAdvantages(
@@ -53,8 +56,9 @@ export function withAdvantages(
   metrics: StepMetrics,
   rejected?: Uint8Array,
 ): DataProto {
-  const mask = batch.tensor("response_mask");
-  const unscored = batch.tensor("unscored", "uint8").data;
+  const mask = batch.tensor("response_mask", "int32");
+  const { data } = batch.tensor("unscored", "uint8");
+  const unscored = rejected ? data.map((flag, row) => flag | rejected[row]!) : data;
   const optional = batch.batch.has("rollout_is_weights") ? ["rollout_is_weights"] : [];
   const fields = [...(estimator.requires ?? []), ...(estimator.fieldsOf?.(config.adv_kwargs) ?? []), ...optional];
   const extra = fields.map((field): [string, unknown] => [
@@ -65,14 +69,16 @@ export function withAdvantages(
     {
       ...Object.fromEntries(extra),
       token_level_rewards: batch.tensor("token_level_rewards", "float32"),
-      response_mask: new NdArray("float32", mask.shape, Float32Array.from(mask.data as Int32Array)),
+      response_mask: new NdArray("float32", mask.shape, Float32Array.from(mask.data)),
       uid: batch.column("uid") as readonly string[],
-      unscored: rejected ? unscored.map((flag, row) => flag | rejected[row]!) : unscored,
+      unscored,
     },
     config,
     { metric: (name, value) => metrics.add(name, value) },
   );
-  return batch.union(DataProto.fromSingleDict({ ...checkedResult(result, batch) }));
+  const { advantages, returns, skipped } = checkedResult(result, batch);
+  const response_mask = learntMask(mask, skipped ? unscored.map((flag, row) => flag | skipped[row]!) : unscored);
+  return batch.union(DataProto.fromSingleDict({ advantages, returns, response_mask }), "replace");
 }
 
 /**
@@ -97,7 +103,13 @@ function checkedResult(result: Partial<AdvantageOutput> | undefined, batch: Data
       },
     );
   }
-  return result as AdvantageOutput;
+  const { skipped } = result as AdvantageOutput;
+  if (skipped === undefined || (skipped instanceof Uint8Array && skipped.length === batch.length))
+    return result as AdvantageOutput;
+  throw new VerlError("VERL_ALGORITHM_SHAPE", `it returned \`skipped\` that is not a Uint8Array of ${batch.length}.`, {
+    location: { path: "algorithm.adv_estimator" },
+    hint: "It has 1 for each row that took no part, and 0 for the others; leave it out where all did.",
+  });
 }
 
 /** @param inputs batch fields whose values at that place are told. */

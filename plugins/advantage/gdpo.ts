@@ -88,7 +88,9 @@ export const gdpo: AdvantageEstimator = {
     });
     reportGroups(groups, groupStatistics(total, groups), ctx);
     const { whiten } = config.adv_kwargs;
-    return outcomeAdvantages(whiten ? whitenByTokens(advantages, lengths, whole) : advantages, input, outcome);
+    const values = whiten ? whitenByTokens(advantages, lengths, whole) : advantages;
+    const skipped = counted.map((flag, row) => flag - whole[row]!);
+    return { ...outcomeAdvantages(values, input, outcome), skipped };
   },
 };
 

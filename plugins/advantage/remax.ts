@@ -5,7 +5,7 @@ import { rewardToGo, tokenField, tokenRuns, type AdvantageEstimator, type NdArra
  *
  *     G_t = Σ_{t' ≥ t} r_t'        A_t = G_t − b
  *
- * A row whose greedy answer has no score takes no part and gets 0.
+ * A row whose greedy answer has no score takes no part and gets 0; it leaves the losses too.
  */
 export const remax: AdvantageEstimator = {
   description: "Reward to go minus the reward of the greedy answer.",
@@ -33,6 +33,6 @@ export const remax: AdvantageEstimator = {
     }
     const count = (flags: Uint8Array): number => flags.reduce((sum, flag) => sum + flag, 0);
     ctx.metric("advantage/missing_baselines", count(missing) / Math.max(count(counted), 1));
-    return { advantages, returns };
+    return { advantages, returns, skipped: missing };
   },
 };

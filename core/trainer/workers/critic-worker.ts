@@ -10,6 +10,7 @@ import { trainOnBatch, type UpdatePlan } from "../actor-update.ts";
 import { CRITIC_FIELDS, criticLoss } from "../critic-loss.ts";
 import { forwardInParts } from "../forward-in-parts.ts";
 import { microBatchSize } from "../micro-batches.ts";
+import { learntMask } from "../learnt-mask.ts";
 import { ROW_FIELD } from "../mini-batches.ts";
 import { sumDenominators } from "../rank-sums.ts";
 import { criticRole } from "../role-configs.ts";
@@ -57,13 +58,14 @@ export class CriticWorker extends ModelWorker<PpoConfig, PpoSite> {
   @register({ dispatchMode: "DP_COMPUTE_METRIC" })
   async updateCritic(batch: DataProto, { step }: { step: number }): Promise<Record<string, number>> {
     const own = batch.unpad();
+    const response_mask = learntMask(own.tensor("response_mask", "int32"), own.tensor("unscored", "uint8").data);
     const rows = own
       .select({
         batchKeys: [...MODEL_FIELDS, ...CRITIC_FIELDS, ...(own.batch.has(ROW_FIELD) ? [ROW_FIELD] : [])],
         nonTensorBatchKeys: [],
         metaInfoKeys: [],
       })
-      .union(DataProto.fromSingleDict({ response_mask: learntMask(own) }), "replace");
+      .union(DataProto.fromSingleDict({ response_mask }), "replace");
     return trainOnBatch(this.engine, rows, this.updatePlan(step), {
       prefix: "critic",
       peers: this.peers,
@@ -93,16 +95,4 @@ export class CriticWorker extends ModelWorker<PpoConfig, PpoSite> {
       temperature: 1,
     };
   }
-}
-
-/** The response mask without the rows that have no score. */
-function learntMask(batch: DataProto): NdArray {
-  const mask = batch.tensor("response_mask");
-  const { data: unscored } = batch.tensor("unscored", "uint8");
-  if (!unscored.includes(1)) return mask;
-  const width = mask.rowSize;
-  const learnt = Float32Array.from({ length: mask.data.length }, (_, at) =>
-    unscored[Math.floor(at / width)] === 1 ? 0 : Number(mask.data[at]),
-  );
-  return new NdArray("float32", mask.shape, learnt);
 }
