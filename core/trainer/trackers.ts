@@ -5,7 +5,10 @@ import type { Tracker } from "./tracker.ts";
 /** The run's own record, which the report and `verl report` read; every run has it. */
 const RECORD = "file";
 
-/** All trackers of a run as one. A tracker that fails is named in a warning, once, and does not stop the run. */
+/**
+ * All trackers of a run as one. A tracker that fails is named in a warning, once, and does not stop the run. So is a metric that is not
+ * finite, of which a chart shows no more than a gap.
+ */
 export class Trackers implements Tracker {
   readonly #trackers: ReadonlyMap<string, Tracker>;
   readonly #logger: Pick<Logger, "warnOnce">;
@@ -25,6 +28,11 @@ export class Trackers implements Tracker {
   }
 
   async log(metrics: Readonly<Record<string, number>>, step: number): Promise<void> {
+    for (const [name, value] of Object.entries(metrics)) {
+      if (Number.isFinite(value)) continue;
+      const message = `The metric "${name}" is ${value} at step ${step}, not a finite number. Trackers get it as it is; JSON writes null.`;
+      this.#logger.warnOnce(`metric/${name}`, message);
+    }
     await this.#each((tracker) => tracker.log(metrics, step));
   }
 

@@ -12,7 +12,10 @@ export const remax: AdvantageEstimator = {
   paper: "ReMax, arXiv 2310.10505, algorithm 1",
   requires: ["reward_baselines"],
   metrics: { "advantage/missing_baselines": "Share of scored rows whose greedy answer has no score." },
-  departures: ["Advantages and returns are 0 behind the response mask."],
+  departures: [
+    "Advantages and returns are 0 behind the response mask.",
+    "A row whose greedy answer has no score takes no part, and leaves the losses; verl has no such rows, for a reward that fails ends its run or counts as 0.",
+  ],
   compute(input, _config, ctx) {
     const { response_mask, unscored } = input;
     const baselines = (input["reward_baselines"] as NdArray<"float32">).data;

@@ -5,7 +5,8 @@ import type { RunPlace } from "./run-place.ts";
 /**
  * JSON lines `{ "step": …, "data": { … } }` in `<run dir>/metrics.jsonl`, and in the file that verl's environment variables name:
  * `VERL_FILE_LOGGER_PATH`, or `<VERL_FILE_LOGGER_ROOT>/<project>/<experiment>.jsonl`. A resumed run goes on in the
- * same file, behind the step that it resumes from.
+ * same file, behind the step that it resumes from. A metric that is not finite is null, as in verl's file, so that whoever reads the
+ * column gets numbers or none; the run warns of it by name.
  */
 export class FileTracker implements Tracker {
   readonly #files: readonly JsonLinesFile[];

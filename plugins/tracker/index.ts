@@ -11,7 +11,7 @@ export const trackers = [
   }),
   provide("tracker", "file", {
     description:
-      "JSON lines `{ step, data }` in `<run dir>/metrics.jsonl` and where VERL_FILE_LOGGER_PATH or VERL_FILE_LOGGER_ROOT say.",
+      "JSON lines `{ step, data }` in `<run dir>/metrics.jsonl` and where VERL_FILE_LOGGER_PATH or VERL_FILE_LOGGER_ROOT say; null where a metric is not finite, of which the run warns.",
     departures: [
       "A resumed run keeps the lines up to the step that it resumes from; verl truncates the file.",
       "Without the environment variables the file lies in the run's directory; verl's is `./<project>/<experiment>.jsonl`.",

@@ -2,6 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { block, code, entryDetails, markdownTable } from "../../core/cli/entry-docs.ts";
+import { CONFIG_DEPARTURES } from "../../core/config/departures.ts";
 
 /** The page for what the built-in plugin provides, in the order of `kinds`, keys sorted. */
 export function pluginsPage(kinds, provides) {
@@ -15,7 +16,10 @@ export function pluginsPage(kinds, provides) {
       .filter((item) => item.kind === kind)
       .flatMap(({ key, entry }) => (entry.departures ?? []).map((text) => [code(kind), code(key), text])),
   );
-  return `${HEAD}\n${sections.join("\n\n")}\n\n${DEPARTURES}\n${markdownTable(["kind", "key", "what differs, and why"], departures).join("\n")}\n`;
+  const ofConfig = Object.entries(CONFIG_DEPARTURES).flatMap(([key, texts]) =>
+    texts.map((text) => ["config", code(key), text]),
+  );
+  return `${HEAD}\n${sections.join("\n\n")}\n\n${DEPARTURES}\n${markdownTable(["kind", "key", "what differs, and why"], [...departures, ...ofConfig]).join("\n")}\n`;
 }
 
 function kindSection(kind, { title, selectedBy, optionsAt }, items) {
@@ -48,7 +52,7 @@ its kind. \`verl list\` prints the same for a project, with the plugins that it 
 
 const DEPARTURES = `## Departures from verl
 
-Formulas, defaults and metric names are verl's. Where an entry does otherwise, it says so here.
+Formulas, defaults and metric names are verl's. Where an entry, or a key of the config, does otherwise, it says so here.
 `;
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -124,6 +124,20 @@ describe("Trackers", () => {
     expect((await readdir(join(dir, "run"))).sort()).toEqual(["metrics.jsonl", "tensorboard"]);
   });
 
+  it("warns of a metric that is not finite, once for each, with its value and step, and hands it on", async () => {
+    const lines: string[] = [];
+    const seen: object[] = [];
+    const tracker = { log: (metrics: object) => void seen.push(metrics) };
+    const all = new Trackers([["mine", tracker]], createLogger({ write: (line) => lines.push(line) }));
+    await all.log({ "my/ratio": NaN, "my/loss": 1 }, 3);
+    await all.log({ "my/ratio": NaN, "my/loss": -Infinity }, 4);
+    expect(lines).toEqual([
+      expect.stringMatching(/^warning: The metric "my\/ratio" is NaN at step 3, not a finite number\./),
+      expect.stringMatching(/^warning: The metric "my\/loss" is -Infinity at step 4/),
+    ]);
+    expect(seen[1]).toEqual({ "my/ratio": NaN, "my/loss": -Infinity });
+  });
+
   it("warns of one that fails, once, and goes on with the others", async () => {
     const seen: number[] = [];
     const lines: string[] = [];
