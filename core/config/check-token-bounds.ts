@@ -51,7 +51,7 @@ export function checkTokenBounds(known: Known, locate: (path: string) => ErrorLo
       {
         code: "VERL_CONFIG_BATCH_SIZE",
         message: `\`${limit}\` is ${bound} tokens, but a sample may have ${longest} (\`${ROLLOUT}.prompt_length\` ${prompt} + \`${ROLLOUT}.response_length\` ${response}), and \`${cutsBy}\` is on.`,
-        hint: `Raise \`${limit}\` to ${longest} or more, or lower \`data.max_prompt_length\` or \`data.max_response_length\`, which the lengths follow.`,
+        hint: `Raise \`${limit}\` to ${longest} or more, or lower the two lengths, which follow those of \`data\`.`,
         location: locate(limit),
       },
     ];

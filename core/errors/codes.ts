@@ -254,7 +254,10 @@ export const ERROR_CODES = {
     found: "start",
     when: "An entry's options schema does not compile as JSON Schema draft-07 or breaks the rules for it.",
   },
-  VERL_FIELD_MISSING: { blame: "user", when: "A chosen entry requires a batch field that the run will not have." },
+  VERL_FIELD_MISSING: {
+    blame: "user",
+    when: "An entry requires a batch field that the run will not have, or was called without it.",
+  },
   VERL_INJECT_FAILED: { blame: "plugin", found: "start", when: "The constructor of an extension class threw." },
   VERL_INJECT_UNRESOLVED: {
     blame: "plugin",

@@ -74,9 +74,7 @@ describe("batch arithmetic", () => {
           code: "VERL_CONFIG_BATCH_SIZE",
           message:
             "`actor_rollout_ref.actor.ppo_max_token_len_per_gpu` is 1099 tokens, but a sample may have 1100 (`actor_rollout_ref.rollout.prompt_length` 600 + `actor_rollout_ref.rollout.response_length` 500), and `actor_rollout_ref.actor.use_dynamic_bsz` is on.",
-          hint: expect.stringMatching(
-            /to 1100 or more, or lower `data.max_prompt_length` or `data.max_response_length`/,
-          ),
+          hint: "Raise `actor_rollout_ref.actor.ppo_max_token_len_per_gpu` to 1100 or more, or lower the two lengths, which follow those of `data`.",
           location: expect.objectContaining({ override: bound(1099) }),
         },
       ]);
