@@ -5,7 +5,7 @@ import { LOSS_LOOPS } from "./loss-loops.wasm.ts";
  * A loss over one row, as `assembly/losses.ts` has it: adds to the sums and writes d loss / d log-prob.
  * @param share what one of the row's tokens, or the row, counts in the loss. @param weighted tokens have importance weights.
  */
-type Loop = (tokens: number, share: number, weighted: boolean) => void;
+export type Loop = (tokens: number, share: number, weighted: boolean) => void;
 
 /** What the module exports. */
 export interface LossLoops extends Readonly<Record<FusedLoss, Loop>> {

@@ -8,7 +8,7 @@ import {
   type TokenRuns,
 } from "verl";
 import type { HostArray, HostKernel } from "./host-kernel.ts";
-import { lossLoops, type LossLoops } from "./loss-loops.ts";
+import { lossLoops, type Loop, type LossLoops } from "./loss-loops.ts";
 
 /** All rows × width. */
 type Inputs = Readonly<Record<"logProbs" | "oldLogProbs" | "advantages" | "mask", HostArray>> & {
@@ -37,6 +37,21 @@ export const policyLoss: HostKernel<Inputs, PolicyLossAttrs> = (inputs, attrs, r
   const row = new PackedRow(loops, runs, width);
   const { low, high, first, second } = attrs;
   loops.configure(low, high, 1 - low, 1 + high, first, second);
+  sumRows(loops[attrs.loss], row, rows, inputs, attrs, gradient);
+  const tokens = Math.max(attrs.tokens, 1);
+  const scalars = [loops.sumAt(0), loops.sumAt(1) / tokens, loops.sumAt(2) / tokens, loops.sumAt(3) / tokens];
+  return [...scalars.map((value) => ({ values: Float32Array.of(value), shape: [] })), { values: gradient, shape }];
+};
+
+/** Runs the loop on each row. Apart from what comes before and after, for V8 compiles a loop anew where the code around it turns out otherwise. */
+function sumRows(
+  loop: Loop,
+  row: PackedRow,
+  rows: number,
+  inputs: Inputs,
+  attrs: PolicyLossAttrs,
+  gradient: Float32Array,
+): void {
   const ofRows = OF_ROWS.includes(attrs.loss);
   const divisor = lossDivisor(attrs, { ofRows });
   const perLength = attrs.aggregation === "seq-mean-token-mean" && !ofRows;
@@ -48,13 +63,10 @@ export const policyLoss: HostKernel<Inputs, PolicyLossAttrs> = (inputs, attrs, r
     const tokens = row.begin(at);
     if (tokens === 0) continue;
     for (const { field, values } of fields) row.pack(values, field);
-    loops[attrs.loss](tokens, 1 / (perLength ? divisor * tokens : divisor), inputs.weights !== undefined);
+    loop(tokens, 1 / (perLength ? divisor * tokens : divisor), inputs.weights !== undefined);
     row.unpack(gradient, SLOPES);
   }
-  const tokens = Math.max(attrs.tokens, 1);
-  const scalars = [loops.sumAt(0), loops.sumAt(1) / tokens, loops.sumAt(2) / tokens, loops.sumAt(3) / tokens];
-  return [...scalars.map((value) => ({ values: Float32Array.of(value), shape: [] })), { values: gradient, shape }];
-};
+}
 
 /** The tokens of one row in the memory of the loops, one after the other. */
 class PackedRow {

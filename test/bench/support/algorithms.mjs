@@ -31,10 +31,12 @@ export const lossConfig = (key) => ({
   policy_loss: { loss_mode: key, ...resolveOptions("policy_loss", key) },
 });
 
+/** How long a formula runs before it is measured: a training calls it thousands of times, and V8 compiles what is hot in the first few. */
+const WARM_UP_MS = 500;
+
 /** Seconds of the fastest half of the runs, averaged: other work on the machine only ever adds. */
 export async function secondsOf(work) {
-  // The first runs compile.
-  for (let run = 0; run < 2; run++) await work();
+  for (const start = performance.now(); performance.now() - start < WARM_UP_MS;) await work();
   const samples = [];
   for (let run = 0; run < REPEATS; run++) {
     const begin = performance.now();
