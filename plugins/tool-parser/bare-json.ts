@@ -63,12 +63,8 @@ export function* readBareJson(open: string, turn: Turn, from: number): Scan<bool
 function* seesCall(source: TextSource): Scan<boolean> {
   const text = yield* peekJson(source);
   if (text === undefined || !NAME.test(text)) return false;
-  try {
-    const value = parseJson(text);
-    return Array.isArray(value) ? value.some(looksLikeCall) : looksLikeCall(value);
-  } catch {
-    return false;
-  }
+  const value = parseJson(text);
+  return Array.isArray(value) ? value.some(looksLikeCall) : looksLikeCall(value);
 }
 
 /** Also true of what is none but says that it should be: it is then an error. */

@@ -55,7 +55,7 @@ export class Glm45ToolParser extends MarkedToolParser {
 
   private *readArguments(turn: Turn, from: number, name: string): Scan {
     const { source, out } = turn;
-    const parameters: [string, string][] = [];
+    const parameters = new Map<string, string>();
     let problem: string | undefined;
     let repaired = false;
     for (;;) {
@@ -77,11 +77,11 @@ export class Glm45ToolParser extends MarkedToolParser {
           return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the argument "${key}" has no end`);
         }
         repaired ||= value.open;
-        parameters.push([key, value.text]);
+        parameters.set(key, value.text);
       } else if (yield* source.take(VALUE_END, KEY_END)) {
         repaired = true;
       } else if (yield* source.atEnd()) {
-        if (parameters.length === 0) problem = TRUNCATED;
+        if (parameters.size === 0) problem = TRUNCATED;
         repaired = true;
         break;
       } else if (yield* source.sees(OPEN)) {
@@ -97,11 +97,12 @@ export class Glm45ToolParser extends MarkedToolParser {
     else out.error(raw, problem);
   }
 
-  private *readValue({ source, out }: Turn, tool: string): Scan<RawValue | undefined> {
-    return yield* readRawValue(source, RAW_VALUE, function* (tag) {
-      if (tag !== KEY) return true;
-      const key = (yield* source.takeWhile(isKey)).trim();
-      return out.takes(tool, key) && (yield* source.sees(KEY_END));
+  private readValue({ source, out }: Turn, tool: string): Scan<RawValue | undefined> {
+    return readRawValue(source, RAW_VALUE, (tag) => {
+      if (tag !== KEY) return source.now(true);
+      return source.then(source.takeWhile(isKey), (key) =>
+        out.takes(tool, key.trim()) ? source.sees(KEY_END) : source.now(false),
+      );
     });
   }
 }

@@ -17,9 +17,9 @@ export class HermesToolParser extends MarkedToolParser {
   protected readonly opens = [OPEN, CLOSE];
   protected override readonly ends = ["<|im_end|>", "<|endoftext|>"];
 
-  protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
-    if (open === OPEN) return yield* readTaggedJson(turn, from, TAG);
+  protected read(open: string, turn: Turn, from: number): Scan<boolean> {
+    if (open === OPEN) return readTaggedJson(turn, from, TAG);
     strayClose(turn, from);
-    return true;
+    return turn.source.now(true);
   }
 }

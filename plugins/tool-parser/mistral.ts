@@ -55,7 +55,7 @@ export class MistralToolParser extends MarkedToolParser {
     }
     yield* this.readNamed(turn, from);
     for (let more = 0; more < MAX_UNMARKED && (yield* this.seesNamed(source)); more++) {
-      yield* source.takeWhile(isSeparator);
+      yield* source.skipWhile(isSeparator);
       yield* this.readNamed(turn, source.at, true);
     }
     return true;
@@ -64,7 +64,7 @@ export class MistralToolParser extends MarkedToolParser {
   /** Whether another list of calls follows; the source then stands before it. */
   private *seesList(source: TextSource): Scan<boolean> {
     const end = source.at;
-    yield* source.takeWhile(isSeparator);
+    yield* source.skipWhile(isSeparator);
     const start = source.at;
     const seen = (yield* source.take("[")) !== undefined && (yield* source.skipSpace(), yield* source.sees("{"));
     source.at = seen ? start : end;
@@ -74,7 +74,7 @@ export class MistralToolParser extends MarkedToolParser {
   /** Whether a name with arguments follows that lacks its mark. */
   private *seesNamed(source: TextSource): Scan<boolean> {
     const end = source.at;
-    yield* source.takeWhile(isSeparator);
+    yield* source.skipWhile(isSeparator);
     const named = (yield* source.takeWhile(isName)) !== "";
     const seen = named && (yield* source.seesAny([ARGS, '{"', "{}"])) !== undefined;
     source.at = end;

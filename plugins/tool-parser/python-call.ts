@@ -26,22 +26,29 @@ function* readHead(source: TextSource, anyArguments: boolean): Scan<boolean> {
 }
 
 /** Reads `name(key=literal, …)`; undefined when no name with a bracket comes next. A broken call is read to its closing bracket. */
-export function* readPythonCall(source: TextSource): Scan<PythonCall | undefined> {
+export function readPythonCall(source: TextSource): Scan<PythonCall | undefined> {
   const { at } = source;
-  const name = yield* source.takeWhile(isName);
-  yield* source.skipSpace();
-  if (name === "" || !(yield* source.sees("("))) {
-    source.at = at;
-    return undefined;
-  }
-  const from = source.at + 1;
-  if (!(yield* skipBrackets(source))) {
-    source.at = source.text.length;
-    return { reason: TRUNCATED };
-  }
-  const args = readKeywords(source.text.slice(from, source.at - 1));
-  return typeof args === "string" ? { reason: args } : { name, arguments: args };
+  return source.then(source.takeWhile(isName), (name) =>
+    source.then(seesBracket(source), (opened) => {
+      if (name !== "" && opened) return readBrackets(source, name);
+      source.at = at;
+      return source.now(undefined);
+    }),
+  );
 }
+
+const seesBracket = (source: TextSource): Scan<boolean> => source.then(source.skipSpace(), () => source.sees("("));
+
+function readBrackets(source: TextSource, name: string): Scan<PythonCall> {
+  const from = source.at + 1;
+  return source.then(skipBrackets(source), (closed) => {
+    const args = closed ? readKeywords(source.text.slice(from, source.at - 1)) : TRUNCATED;
+    if (!closed) source.at = source.text.length;
+    return source.now<PythonCall>(typeof args === "string" ? { reason: args } : { name, arguments: args });
+  });
+}
+
+const PYTHON = { python: true };
 
 /** `key=value, …` as an object, or why it is none. */
 function readKeywords(text: string): Record<string, unknown> | string {
@@ -63,34 +70,51 @@ function readKeywords(text: string): Record<string, unknown> | string {
     const key = text.slice(skip(isWord), at);
     skip(isSpace);
     if (key === "" || text[at] !== "=") return "arguments must be given by name";
-    const read = readLiteral(text, at + 1, { python: true });
+    const read = readLiteral(text, at + 1, PYTHON);
     if (!read.ok) return `the value of "${key}" is not a literal`;
     entries.push([key, read.value]);
     at = read.end;
   }
 }
 
-const QUOTES: Readonly<Record<number, string>> = { 34: '"', 39: "'" };
+const isQuote = (code: number): boolean => code === 34 || code === 39;
 const isOpening = (code: number): boolean => code === 40 || code === 91 || code === 123;
 const isClosing = (code: number): boolean => code === 41 || code === 93 || code === 125;
 
 /** Goes past the bracket that closes the next one, whatever stands in strings. False: the text ends before. */
-function* skipBrackets(source: TextSource): Scan<boolean> {
-  for (let depth = 0; ;) {
-    const { text } = source;
-    const from = source.at;
-    let quote: string | undefined;
-    for (; source.at < text.length && quote === undefined; source.at++) {
-      const code = text.charCodeAt(source.at);
-      if (isOpening(code)) depth += 1;
-      else if (isClosing(code) && --depth === 0) {
-        source.at += 1;
-        return true;
-      } else quote = QUOTES[code];
-    }
-    source.steps += source.at - from + 1;
-    if (quote === undefined ? !(yield* source.more()) : !(yield* skipString(source, quote))) return false;
+function skipBrackets(source: TextSource): Scan<boolean> {
+  const depth = passBrackets(source, 0);
+  return depth === 0 ? source.now(true) : skipBracketsLater(source, depth);
+}
+
+function* skipBracketsLater(source: TextSource, open: number): Scan<boolean> {
+  for (let depth = open; depth > 0; depth = passBrackets(source, depth)) {
+    const letter = yield* source.peek();
+    if (letter === "") return false;
+    if (!isQuote(letter.charCodeAt(0))) continue;
+    source.at += 1;
+    if (!(yield* skipString(source, letter))) return false;
   }
+  return true;
+}
+
+/** Goes past brackets, to the next quote at most. @returns How many are open: none, once the last is closed. */
+function passBrackets(source: TextSource, open: number): number {
+  const { text, at: from } = source;
+  let depth = open;
+  let i = from;
+  for (; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (isQuote(code)) break;
+    if (isOpening(code)) depth += 1;
+    else if (isClosing(code) && --depth === 0) {
+      i += 1;
+      break;
+    }
+  }
+  source.at = i;
+  source.steps += i - from + 1;
+  return depth;
 }
 
 /** Goes past a string; the source stands after its first quote. */

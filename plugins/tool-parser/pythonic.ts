@@ -1,5 +1,6 @@
 import {
   emitCalls,
+  letterFrom,
   MarkedToolParser,
   Markers,
   type MarkGuard,
@@ -38,7 +39,7 @@ export class PythonicToolParser extends MarkedToolParser {
     let cut = !inList;
     for (;;) {
       const start = source.at;
-      yield* source.takeWhile(isSeparator);
+      yield* source.skipWhile(isSeparator);
       if (inList && (yield* source.take("]"))) break;
       const callFrom = source.at;
       const found = yield* readPythonCall(source);
@@ -63,9 +64,14 @@ export class PythonicToolParser extends MarkedToolParser {
 /** Group: what follows the name; as much of it all as the text has. */
 const HEAD = /[ \t-\r]{0,64}(?:[\w.\-\x80-\uffff]{1,256}[ \t-\r]{0,64}([^ \t-\r])?)?/y;
 
+/** Whether a name may start so; true where it is not known yet. */
+const mayBeName = (letter: string | undefined): boolean => !letter || /[\w.\-\x80-\uffff]/.test(letter);
+
 /** A bracket that no name with a bracket of its own follows starts no call. */
 export function seesName(mark: string, text: string, at: number): boolean | undefined {
   if (mark !== "[") return true;
+  // Most brackets need no more than a look at the next letter.
+  if (!mayBeName(letterFrom(text, at))) return false;
   HEAD.lastIndex = at;
   const [, next] = HEAD.exec(text) ?? [];
   return next !== undefined || HEAD.lastIndex < text.length ? next === "(" : undefined;

@@ -1,4 +1,14 @@
-import { isSpace, MarkedToolParser, Markers, readTaggedJson, strayClose, TRUNCATED, type Scan, type Turn } from "verl";
+import {
+  isSpace,
+  MarkedToolParser,
+  Markers,
+  readTaggedJson,
+  strayClose,
+  TRUNCATED,
+  type Scan,
+  type TextSource,
+  type Turn,
+} from "verl";
 import { readRawValue, type RawValue } from "./raw-value.ts";
 
 const [OPEN, CLOSE] = ["<tool_call>", "</tool_call>"] as const;
@@ -68,7 +78,7 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
     const name = unquote(yield* source.takeWhile(isHeader));
     let problem = (yield* source.take(">")) ? undefined : `the function "${name}" has no >`;
     if (name === "") problem = "the call has no name";
-    const parameters: [string, string][] = [];
+    const parameters = new Map<string, string>();
     let repaired = !tagged;
     for (;;) {
       yield* source.skipSpace();
@@ -84,13 +94,13 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
           return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the parameter "${key}" has no end`);
         }
         repaired ||= value.open;
-        parameters.push([key, trimLines(value.text)]);
+        parameters.set(key, trimLines(value.text));
       } else if (yield* source.take(FUNCTION_END)) {
         break;
       } else if (yield* source.take(PARAMETER_END)) {
         repaired = true;
       } else if (yield* source.atEnd()) {
-        if (parameters.length === 0) problem = TRUNCATED;
+        if (parameters.size === 0) problem = TRUNCATED;
         repaired = true;
         break;
       } else if (yield* source.seesAny([CLOSE, OPEN, FUNCTION])) {
@@ -110,17 +120,21 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
     else out.error(raw, problem);
   }
 
-  private *readValue({ source, out }: Turn, tool: string): Scan<RawValue | undefined> {
+  private readValue({ source, out }: Turn, tool: string): Scan<RawValue | undefined> {
     const start = source.at;
-    const inline = (yield* source.peek()) !== "\n";
-    return yield* readRawValue(source, VALUE, function* (tag, at) {
-      if (!inline && !startsLine(source.text, at, start)) return false;
-      if (tag === PARAMETER) return out.takes(tool, unquote(yield* source.takeWhile(isHeader)));
-      if (tag === CLOSE || tag === PARAMETER_END) return true;
-      yield* source.skipSpace();
-      return (yield* source.seesAny([CLOSE, FUNCTION, OPEN])) !== undefined || (yield* source.atEnd());
+    return readRawValue(source, VALUE, (tag, at) => {
+      const inline = source.text[start] !== "\n";
+      if (!inline && !startsLine(source.text, at, start)) return source.now(false);
+      if (tag === CLOSE || tag === PARAMETER_END) return source.now(true);
+      if (tag !== PARAMETER) return seesNextCall(source);
+      return source.then(source.takeWhile(isHeader), (key) => source.now(out.takes(tool, unquote(key))));
     });
   }
+}
+
+function* seesNextCall(source: TextSource): Scan<boolean> {
+  yield* source.skipSpace();
+  return (yield* source.seesAny([CLOSE, FUNCTION, OPEN])) !== undefined || (yield* source.atEnd());
 }
 
 const NOT_XML = `the call does not start with ${FUNCTION}`;
@@ -138,4 +152,9 @@ function trimLines(text: string): string {
   return text.slice(from, Math.max(from, text.length - tail));
 }
 
-const unquote = (name: string): string => name.trim().replace(/^["']|["']$/g, "");
+function unquote(name: string): string {
+  const text = name.trim();
+  const from = text.startsWith('"') || text.startsWith("'") ? 1 : 0;
+  const tail = text.endsWith('"') || text.endsWith("'") ? 1 : 0;
+  return text.slice(from, Math.max(from, text.length - tail));
+}

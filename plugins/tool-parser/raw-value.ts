@@ -33,7 +33,6 @@ export function* readRawValue(
   isEnd: (tag: string, at: number) => Scan<boolean>,
 ): Scan<RawValue | undefined> {
   const start = source.at;
-  const valueTo = (end: number, open: boolean): RawValue => ({ text: source.text.slice(start, end), open });
   let outerAt = -1;
   let quotedAt = -1;
   let quotedValues = 0;
@@ -43,7 +42,7 @@ export function* readRawValue(
     const over = hit === undefined || passed > MAX_PASSED;
     if (outerAt >= 0 && (over || (hit !== close && !outer.includes(hit)))) {
       source.at = outerAt;
-      return valueTo(outerAt, true);
+      return { text: source.text.slice(start, outerAt), open: true };
     }
     if (over) {
       if (quotedAt >= 0) source.at = quotedAt;
@@ -56,12 +55,12 @@ export function* readRawValue(
       const doubled = !ends && (yield* source.sees(close));
       source.at = after;
       if (quotedValues > 0) quotedValues -= 1;
-      else if (ends || (doubled && (yield* isEnd(hit, at)))) return valueTo(at, false);
+      else if (ends || (doubled && (yield* isEnd(hit, at)))) return { text: source.text.slice(start, at), open: false };
     } else if (hit === next) {
       if (quotedAt >= 0) quotedValues += 1;
       else if (yield* isEnd(hit, at)) {
         source.at = at;
-        return valueTo(at, true);
+        return { text: source.text.slice(start, at), open: true };
       }
     } else if (outer.includes(hit)) {
       if (outerAt < 0 && quotedAt < 0 && (yield* isEnd(hit, at))) outerAt = at;

@@ -9,6 +9,7 @@ const UNITS: Readonly<Record<string, readonly string[]>> = {
     "<think>",
     "</tool_call>",
     '<tool_call>{"name":"f"}',
+    '<tool_call>{"a":x}',
   ],
   qwen3_coder: [
     "<tool_call><function=f><parameter=x>",
@@ -24,16 +25,19 @@ const UNITS: Readonly<Record<string, readonly string[]>> = {
     "<tool_call>f",
     "</arg_value>",
     "<tool_call>f<arg_key>k</arg_key><arg_value></tool_call>",
+    "<tool_call>{'a':1}",
   ],
   kimi_k2: [
     "<|tool_calls_section_begin|>",
     '<|tool_call_begin|>f:0<|tool_call_argument_begin|>{"',
     "<|tool_call_begin|>",
+    "<",
   ],
   deepseek_v3: [
     "<｜tool▁calls▁begin｜>",
     '<｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{"',
     "<｜tool▁call▁begin｜>f<｜tool▁sep｜>",
+    '<｜tool▁call▁begin｜>function<｜tool▁sep｜>"f"',
   ],
   mistral: [
     "[TOOL_CALLS]",
@@ -43,7 +47,7 @@ const UNITS: Readonly<Record<string, readonly string[]>> = {
     "[TOOL_CALLS]f[ARGS]{",
     '[TOOL_CALLS]f[ARGS]{"a":"',
   ],
-  llama3_json: ["<|python_tag|>", '{"name":', '\n{"name":"', '<|python_tag|>{"', '{"name":{"name":1}}'],
+  llama3_json: ["<|python_tag|>", '{"name":', '\n{"name":"', '<|python_tag|>{"', '{"name":{"name":1}}', "{'name':'f'}"],
   json: [
     "```",
     "[{",
@@ -55,8 +59,10 @@ const UNITS: Readonly<Record<string, readonly string[]>> = {
     '{"a":[',
     '{"a":1}',
     "{'name':",
+    "{'name':'f'}",
+    '{"name":f}',
   ],
-  pythonic: ["[", "[f(a=", "[f(a='", '[f(a="""', "[f(", "[f(a=1),"],
+  pythonic: ["[", "[f(a=", "[f(a='", '[f(a="""', "[f(", "[f(a=1),", "[f()]"],
   llama4_pythonic: [
     "<|python_start|>",
     "<|python_start|>x<|python_end|>",

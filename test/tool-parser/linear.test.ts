@@ -34,6 +34,8 @@ describe("calls by the hundred thousand", () => {
     ["llama4_pythonic", '{"name":"f","parameters":{}}'],
     ["mistral", "[TOOL_CALLS]f{}"],
     ["hermes", '<tool_call>{"name":"f"}'],
+    ["pythonic", "[f()]"],
+    ["qwen3_coder", "<function=f></function>"],
   ])("take linear time in %s", (format, unit) => {
     const [few, many] = [20_000, 160_000].map((count) => timeFor(format, unit.repeat(count / 2)));
     expect(many).toBeLessThan(20 * few! + 200);

@@ -44,6 +44,15 @@ describe("what is told while an answer comes", () => {
     expect(answer).toMatchObject({ reasoning: "Hm.", content: "So." });
   });
 
+  it("takes all of the text for reasoning then, what stands between calls and stray tags too", () => {
+    const drafts =
+      '</tool_call>[{"name": "f", "arguments": {}}, {"name": "g", "arguments": {}}] <tool_call>{"name": "f"}\n';
+    for (const format of ["hermes", "json", "glm45"]) {
+      const { answer } = feed(parserOf(format), unitsOf(`${drafts}</think>So.`));
+      expect(answer).toEqual({ content: "So.", reasoning: drafts, calls: [], errors: [] });
+    }
+  });
+
   it("tells recovered calls at the end", () => {
     const text = '<think>a<tool_call>{"name": "f", "arguments": {}}</tool_call>';
     const { deltas, answer } = feed(parserOf("hermes"), [text], { recoverReasoning: true });

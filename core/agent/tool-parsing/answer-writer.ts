@@ -4,18 +4,15 @@ import { readBareValue, SchemaTypes } from "./coerce.ts";
 /** A call with its text, or an error. */
 type Entry = { raw: string; call: ToolCall } | ToolCallError;
 
-/** What a format found of a call. */
-export interface FoundCall {
-  name: string;
-  arguments: Record<string, unknown>;
-  id?: string;
-  /** The text broke the format. */
-  repaired?: boolean;
-}
+/** What a format found of a call: all but the types of its arguments. */
+export type FoundCall = Omit<ToolCall, "mistyped">;
 
 /** A call whose values are bare text, as XML-like formats write them. */
-export interface FoundTextCall extends Omit<FoundCall, "arguments"> {
-  parameters: readonly (readonly [key: string, text: string])[];
+export interface FoundTextCall {
+  name: string;
+  parameters: ReadonlyMap<string, string>;
+  /** The text broke the format. */
+  repaired: boolean;
 }
 
 const UNTERMINATED = "tool call inside unterminated reasoning";
@@ -28,9 +25,9 @@ export class AnswerWriter {
   private contentText = "";
   private reasoningText = "";
   private entries: Entry[] = [];
-  /** All text outside reasoning, calls included. */
-  private transcript = "";
   private told = 0;
+  /** Nothing but white space and reasoning so far. */
+  isBlank = true;
   /** True right after a call or an error, white space apart: a closing tag there belongs to it. */
   afterCall = false;
   private readonly names: ReadonlySet<unknown>;
@@ -45,9 +42,8 @@ export class AnswerWriter {
 
   content(text: string): void {
     if (text === "") return;
-    if (text.trim() !== "") this.afterCall = false;
+    if ((this.afterCall || this.isBlank) && text.trim() !== "") this.afterCall = this.isBlank = false;
     this.contentText += text;
-    this.transcript += text;
     this.tell({ type: "content", text });
   }
 
@@ -57,22 +53,25 @@ export class AnswerWriter {
     this.tell({ type: "reasoning", text });
   }
 
-  /** @param raw The text of the call, for errors. */
-  call(raw: string, { name, id, arguments: args, repaired }: FoundCall): void {
-    const types = this.types.get(name);
-    const { value, mistyped } = types?.object(args) ?? { value: args, mistyped: [] };
-    this.add(raw, { name, arguments: value, id, repaired, mistyped });
+  /**
+   * @param raw The text of the call, for errors.
+   * @param call Is completed, and becomes part of the answer.
+   * @param repaired The call's text, or that around it, broke the format. Default: what the call says.
+   */
+  call(raw: string, call: FoundCall, repaired = call.repaired): void {
+    const mistyped: string[] = [];
+    const types = this.types.get(call.name);
+    if (types !== undefined) call.arguments = types.object(call.arguments, mistyped);
+    this.add(raw, call, repaired, mistyped);
   }
 
-  textCall(raw: string, { name, id, parameters, repaired }: FoundTextCall): void {
-    const types = this.types.get(name);
+  textCall(raw: string, { name, parameters, repaired }: FoundTextCall): void {
     const mistyped: string[] = [];
-    const args = parameters.map(([key, text]) => {
-      const read = types?.text(key, text) ?? { value: readBareValue(text), mistyped: [] };
-      mistyped.push(...read.mistyped);
-      return [key, read.value] as const;
+    const types = this.types.get(name);
+    const args = Array.from(parameters, ([key, text]) => {
+      return [key, types === undefined ? readBareValue(text) : types.text(key, text, mistyped)] as const;
     });
-    this.add(raw, { name, arguments: Object.fromEntries(args), id, repaired, mistyped });
+    this.add(raw, { name, arguments: Object.fromEntries(args) }, repaired, mistyped);
   }
 
   error(raw: string, reason: string): void {
@@ -86,21 +85,16 @@ export class AnswerWriter {
     return this.names.has(name);
   }
 
-  /** Nothing but white space and reasoning so far. */
-  get isBlank(): boolean {
-    return this.transcript.length < 1000 && this.transcript.trim() === "";
-  }
-
   /** Whether a tool of that name takes an argument of that name; true when nothing is known about it. */
   takes(name: string, key: string): boolean {
     return this.types.get(name)?.allows(key) ?? true;
   }
 
   /** All text so far was reasoning. */
-  retract(): void {
-    this.reasoningText = this.transcript;
-    [this.contentText, this.transcript, this.entries, this.told, this.afterCall] = ["", "", [], 0, false];
-    this.tell({ type: "retract", reasoning: this.reasoningText });
+  retract(text: string): void {
+    this.reasoningText = text;
+    [this.contentText, this.entries, this.told, this.afterCall, this.isBlank] = ["", [], 0, false, true];
+    this.tell({ type: "retract", reasoning: text });
   }
 
   /** Takes over the calls of reasoning that never closed, and the reasoning itself where they are taken out of it. */
@@ -127,10 +121,8 @@ export class AnswerWriter {
     return answer;
   }
 
-  private add(raw: string, { name, arguments: args, id, repaired, mistyped }: ToolCall & { mistyped: string[] }): void {
+  private add(raw: string, call: ToolCall, repaired: boolean | undefined, mistyped: string[]): void {
     if (repaired && this.options.strict) return this.error(raw, "the call breaks its format");
-    const call: ToolCall = { name, arguments: args };
-    if (id !== undefined) call.id = id;
     if (repaired) call.repaired = true;
     if (mistyped.length > 0) call.mistyped = mistyped;
     this.record({ raw, call });
@@ -139,8 +131,8 @@ export class AnswerWriter {
 
   private record(entry: Entry): void {
     this.entries.push(entry);
-    this.transcript += entry.raw;
     this.afterCall = true;
+    this.isBlank = false;
   }
 
   private tell(delta: AnswerDelta): void {

@@ -1,3 +1,4 @@
+import type { FoundCall } from "./answer-writer.ts";
 import { readLiteral } from "./literal.ts";
 import { parseJson } from "./parse-json.ts";
 
@@ -6,7 +7,7 @@ type Fields = Record<string, unknown>;
 export type Arguments = { arguments: Fields; repaired: boolean } | { reason: string };
 
 /** A call as JSON writes it, or why it is none. */
-export type CallObject = { name: string; id?: string; arguments: Fields; repaired: boolean } | { reason: string };
+export type CallObject = FoundCall | { reason: string };
 
 export const NOT_AN_OBJECT = "arguments must be an object";
 
@@ -23,24 +24,17 @@ export function readArguments(value: unknown): Arguments {
 /** What `null`, or an object in a JSON string, stands for; undefined for any other text. */
 export function readBareArguments(text: string): unknown {
   if (text === "null" || text === "None") return null;
-  if (!text.startsWith('"')) return undefined;
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
+  return text.startsWith('"') ? parseJson(text) : undefined;
 }
 
 function readArgumentsText(text: string): Arguments {
   if (text.trim() === "") return { arguments: {}, repaired: false };
-  try {
-    const value = parseJson(text);
-    return isObject(value) ? { arguments: value, repaired: false } : { reason: NOT_AN_OBJECT };
-  } catch {
-    const read = readLiteral(text);
-    if (!read.ok || text.slice(read.end).trim() !== "" || !isObject(read.value)) return { reason: NOT_AN_OBJECT };
-    return { arguments: read.value, repaired: true };
-  }
+  const value = parseJson(text);
+  if (isObject(value)) return { arguments: value, repaired: false };
+  if (value !== undefined) return { reason: NOT_AN_OBJECT };
+  const read = readLiteral(text);
+  if (!read.ok || text.slice(read.end).trim() !== "" || !isObject(read.value)) return { reason: NOT_AN_OBJECT };
+  return { arguments: read.value, repaired: true };
 }
 
 /** True for objects that can only be meant as calls: a name with arguments, whatever each is called. */
@@ -60,6 +54,8 @@ export function readCallObject(value: unknown): CallObject {
   if (typeof name !== "string" || name.trim() === "") return { reason: "the call has no name" };
   const read = readArguments(inner.arguments ?? inner.parameters);
   if ("reason" in read) return read;
-  const { id } = value;
-  return { name: name.trim(), ...(typeof id === "string" ? { id } : {}), ...read };
+  const call: FoundCall = { name: name.trim(), arguments: read.arguments };
+  if (typeof value.id === "string") call.id = value.id;
+  if (read.repaired) call.repaired = true;
+  return call;
 }

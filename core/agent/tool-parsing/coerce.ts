@@ -3,18 +3,12 @@ import { isObject } from "./call-object.ts";
 import { readLiteral } from "./literal.ts";
 import { parseJson } from "./parse-json.ts";
 
-/** A value, and the paths in it that fit no type that the schema allows. */
-export interface Coerced<T = unknown> {
-  value: T;
-  mistyped: string[];
-}
-
 /** References and unions of one place are followed this far; a schema that refers to itself ends here. */
 const MAX_UNION = 64;
 
 /**
  * Gives values the types that a tool's schema asks for: `"10"` becomes 10 where an integer is wanted, 10 becomes `"10"` where a
- * string is, at any depth. A value that fits no allowed type stays as it is and is named in `mistyped`.
+ * string is, at any depth. A value that fits no allowed type stays as it is, and its path is added to `mistyped`.
  */
 export class SchemaTypes {
   private readonly root: SchemaNode;
@@ -24,17 +18,15 @@ export class SchemaTypes {
   }
 
   /** Arguments that came as JSON. */
-  object(args: Record<string, unknown>): Coerced<Record<string, unknown>> {
-    const mistyped: string[] = [];
-    return { value: coerceFields(args, this.root, "", mistyped), mistyped };
+  object(args: Record<string, unknown>, mistyped: string[]): Record<string, unknown> {
+    return coerceFields(args, this.root, "", mistyped);
   }
 
   /** An argument of a format that writes values as bare text. */
-  text(key: string, text: string): Coerced {
+  text(key: string, text: string, mistyped: string[]): unknown {
     const node = this.root.property(key);
-    const mistyped: string[] = [];
     const value = node.types === undefined ? readBareValue(text) : fromText(text, node.types);
-    return { value: coerce(value, node, key, mistyped), mistyped };
+    return coerce(value, node, key, mistyped);
   }
 
   /** Whether there may be an argument of that name. */
@@ -46,6 +38,8 @@ export class SchemaTypes {
 /** All schemas that one place of a value may follow. */
 class SchemaNode {
   readonly types: ReadonlySet<TypeName> | undefined;
+  /** It names no properties, or allows others. */
+  readonly isOpen: boolean;
   private readonly schemas: JSONSchema7[] = [];
   private readonly nodes = new Map<string | number, SchemaNode>();
   private rest: SchemaNode | undefined;
@@ -63,20 +57,16 @@ class SchemaNode {
     }
     const types = this.schemas.flatMap(typesOf);
     this.types = types.length === 0 ? undefined : new Set(types);
+    this.isOpen = this.schemas.every(({ properties, additionalProperties: more }) => !properties || isObject(more));
   }
 
   get isEmpty(): boolean {
     return this.schemas.length === 0;
   }
 
-  /** It names no properties, or allows others. */
-  get isOpen(): boolean {
-    return this.schemas.every(
-      ({ properties, additionalProperties: more }) => properties === undefined || isObject(more),
-    );
-  }
-
   property(key: string): SchemaNode {
+    const known = this.nodes.get(key);
+    if (known !== undefined) return known;
     const named = this.schemas.some(({ properties }) => properties !== undefined && Object.hasOwn(properties, key));
     if (!named) return (this.rest ??= this.child(({ additionalProperties }) => additionalProperties));
     return this.memo(key, ({ properties, additionalProperties: more }) =>
@@ -126,11 +116,15 @@ function coerce(value: unknown, node: SchemaNode, path: string, mistyped: string
 }
 
 function coerceFields(fields: Record<string, unknown>, node: SchemaNode, prefix: string, mistyped: string[]) {
-  const entries = Object.entries(fields);
-  // `Object.fromEntries` makes own properties of all keys, `__proto__` too.
-  return Object.fromEntries(
-    entries.map(([key, value]) => [key, coerce(value, node.property(key), `${prefix}${key}`, mistyped)]),
-  );
+  let coerced = fields;
+  for (const key of Object.keys(fields)) {
+    const value = coerce(fields[key], node.property(key), prefix + key, mistyped);
+    if (value === fields[key]) continue;
+    if (coerced === fields) coerced = { ...fields };
+    // The copy has the key as its own, and so keeps it, be it `__proto__`.
+    coerced[key] = value;
+  }
+  return coerced;
 }
 
 function typeOf(value: unknown): TypeName {
@@ -156,7 +150,7 @@ function convert(value: unknown, types: ReadonlySet<TypeName>): unknown {
 function fromText(text: string, types: ReadonlySet<TypeName>): unknown {
   if (types.size === 1 && types.has("string")) return text;
   const trimmed = text.trim();
-  const value = jsonValue(trimmed) ?? (types.has("string") ? undefined : literalValue(trimmed));
+  const value = parseJson(trimmed) ?? (types.has("string") ? undefined : literalValue(trimmed));
   if (value !== undefined && typeof value !== "string" && fits(value, types)) return value;
   if (types.has("boolean") && /^(?:true|false)$/i.test(trimmed)) return trimmed.toLowerCase() === "true";
   if (types.has("null") && /^(?:null|none)$/i.test(trimmed)) return null;
@@ -165,20 +159,8 @@ function fromText(text: string, types: ReadonlySet<TypeName>): unknown {
 
 /** A bare text without a schema: a value where it is JSON, but for strings, which such formats write without quotes. */
 export function readBareValue(text: string): unknown {
-  const value = jsonValue(text.trim());
+  const value = parseJson(text.trim());
   return value === undefined || typeof value === "string" ? text : value;
-}
-
-/** How JSON starts. Most texts are none, and an exception for each of them would take most of the time. */
-const JSON_START = /^["{[\-\dtfn]/;
-
-function jsonValue(text: string): unknown {
-  if (!JSON_START.test(text)) return undefined;
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function literalValue(text: string): unknown {

@@ -14,6 +14,7 @@ export {
   type TagSyntax,
 } from "./read-calls.ts";
 export { NOT_JSON, peekJson, readJson, type JsonRead } from "./read-json.ts";
+export { Markers, type MarkGuard } from "./markers.ts";
 export { parseJson } from "./parse-json.ts";
 export { StreamingToolParser, type Turn } from "./streaming-parser.ts";
-export { isSpace, letterFrom, Markers, TextSource, type MarkGuard, type Scan } from "./text-source.ts";
+export { isSpace, letterFrom, TextSource, type Scan } from "./text-source.ts";

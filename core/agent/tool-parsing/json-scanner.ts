@@ -5,44 +5,48 @@ export const MAX_DEPTH = 200;
 /** Longer numbers are refused: reading their digits takes more than linear time. */
 export const MAX_NUMBER = 400;
 
-type Expect = "value" | "value or end" | "key" | "key or end" | "colon" | "comma or end";
+/** What may come next; where there is a choice, the sum. */
+const [VALUE, KEY, SEPARATOR, NEXT, END] = [1, 2, 4, 8, 16] as const;
 
-const [QUOTE, BACKSLASH, COMMA, COLON] = [34, 92, 44, 58];
+const [QUOTE, BACKSLASH, COMMA, COLON, LETTER_U] = [34, 92, 44, 58, 117];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [91, 93, 123, 125];
 
 /**
- * Finds the end of a JSON object or list, piece by piece: brackets and commas in strings count for nothing. It stops at the first
- * letter that cannot be JSON; numbers and bare words are left to `JSON.parse`, and line breaks in strings are let pass.
+ * Finds the end of a JSON object, list or string, piece by piece: brackets and commas in strings count for nothing. It stops at the
+ * first letter that cannot be JSON. What is wrong in a string or a bare word is let pass, and noted.
  */
 export class JsonScanner {
   status: "open" | "done" | "bad" = "open";
-  private expect: Expect = "value";
+  /** `JSON.parse` takes it, as far as it was read: asking it would cost an exception for each value that it refuses. */
+  isStrict = true;
+  /** No number in it that `JSON.parse` may round. */
+  isExact = true;
+  private expect: number = VALUE;
   /** The closing bracket of each open one. */
   private readonly closers: number[] = [];
   private inString = false;
   private escaped = false;
+  /** Digits that an escape still lacks. */
+  private hexDue = 0;
   private inScalar = false;
-  private scalarLength = 0;
+  private scalarFrom = 0;
 
-  /** @returns Position after the value, of the bad letter, or the text's length. */
+  /**
+   * @param text All that was fed before, and more.
+   * @returns Position after the value, of the bad letter, or the text's length.
+   */
   feed(text: string, from: number): number {
     let i = from;
     while (i < text.length && this.status === "open") {
-      if (this.inString) {
-        i = this.passString(text, i);
-        continue;
+      if (this.inString) i = this.passString(text, i);
+      else if (this.inScalar) i = this.passScalar(text, i);
+      else {
+        const code = text.charCodeAt(i);
+        if (!isSpace(code)) {
+          if (!this.step(code, i)) return i;
+        } else if (code === 11 || code === 12) this.isStrict = false;
+        i += 1;
       }
-      const code = text.charCodeAt(i);
-      if (this.inScalar) {
-        if (isScalar(code) && this.scalarLength < MAX_NUMBER) {
-          this.scalarLength += 1;
-          i += 1;
-          continue;
-        }
-        this.inScalar = false;
-      }
-      if (!isSpace(code) && !this.step(code)) return i;
-      i += 1;
     }
     return i;
   }
@@ -51,17 +55,20 @@ export class JsonScanner {
     const { length } = text;
     let i = from;
     while (i < length) {
-      if (this.escaped) {
-        this.escaped = false;
-        i += 1;
+      if (this.escaped || this.hexDue > 0) {
+        if (this.passEscape(text.charCodeAt(i))) i += 1;
         continue;
       }
       let code = 0;
-      while (i < length && (code = text.charCodeAt(i)) !== QUOTE && code !== BACKSLASH) i += 1;
+      while (i < length && (code = text.charCodeAt(i)) !== QUOTE && code !== BACKSLASH) {
+        if (code < 32) this.isStrict = false;
+        i += 1;
+      }
       if (i === length) break;
       i += 1;
       if (code === QUOTE) {
         this.inString = false;
+        if (this.closers.length === 0) this.status = "done";
         break;
       }
       this.escaped = true;
@@ -69,28 +76,56 @@ export class JsonScanner {
     return i;
   }
 
+  /** @returns False: the escape ended too early, and the letter stands for itself. */
+  private passEscape(code: number): boolean {
+    if (this.escaped) {
+      this.escaped = false;
+      if (code === LETTER_U) this.hexDue = 4;
+      else if (!isEscape(code)) this.isStrict = false;
+      return true;
+    }
+    if (isHex(code)) {
+      this.hexDue -= 1;
+      return true;
+    }
+    this.hexDue = 0;
+    this.isStrict = false;
+    return false;
+  }
+
+  private passScalar(text: string, from: number): number {
+    let i = from;
+    while (i < text.length && i - this.scalarFrom < MAX_NUMBER && isScalar(text.charCodeAt(i))) i += 1;
+    if (i === text.length) return i;
+    this.inScalar = false;
+    const kind = scalarKind(text.slice(this.scalarFrom, i));
+    if (kind === "none") this.isStrict = false;
+    else if (kind === "long number") this.isExact = false;
+    return i;
+  }
+
   /** @returns False: the letter cannot be. */
-  private step(code: number): boolean {
-    const { expect } = this;
-    const wantsValue = expect === "value" || expect === "value or end";
-    if (code === QUOTE && (wantsValue || expect === "key" || expect === "key or end")) {
+  private step(code: number, at: number): boolean {
+    const { expect, closers } = this;
+    const wantsValue = (expect & VALUE) !== 0;
+    if (code === QUOTE && (expect & (VALUE | KEY)) !== 0) {
       this.inString = true;
-      this.expect = wantsValue ? "comma or end" : "colon";
-    } else if (wantsValue && (code === OPEN_OBJECT || code === OPEN_LIST) && this.closers.length < MAX_DEPTH) {
-      this.closers.push(code === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_LIST);
-      this.expect = code === OPEN_OBJECT ? "key or end" : "value or end";
-    } else if (wantsValue && this.closers.length > 0 && isScalar(code)) {
+      this.expect = wantsValue ? NEXT | END : SEPARATOR;
+    } else if (wantsValue && (code === OPEN_OBJECT || code === OPEN_LIST) && closers.length < MAX_DEPTH) {
+      closers.push(code === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_LIST);
+      this.expect = code === OPEN_OBJECT ? KEY | END : VALUE | END;
+    } else if (wantsValue && closers.length > 0 && isScalar(code)) {
       this.inScalar = true;
-      this.scalarLength = 1;
-      this.expect = "comma or end";
-    } else if (code === COLON && expect === "colon") {
-      this.expect = "value";
-    } else if (code === COMMA && expect === "comma or end") {
-      this.expect = this.closers.at(-1) === CLOSE_OBJECT ? "key" : "value";
-    } else if (code === this.closers.at(-1) && expect.endsWith("or end")) {
-      this.closers.pop();
-      this.expect = "comma or end";
-      if (this.closers.length === 0) this.status = "done";
+      this.scalarFrom = at;
+      this.expect = NEXT | END;
+    } else if (code === COLON && expect === SEPARATOR) {
+      this.expect = VALUE;
+    } else if (code === COMMA && (expect & NEXT) !== 0) {
+      this.expect = closers[closers.length - 1] === CLOSE_OBJECT ? KEY : VALUE;
+    } else if ((expect & END) !== 0 && code === closers[closers.length - 1]) {
+      closers.pop();
+      this.expect = NEXT | END;
+      if (closers.length === 0) this.status = "done";
     } else {
       this.status = "bad";
       return false;
@@ -99,9 +134,29 @@ export class JsonScanner {
   }
 }
 
+const SCALAR = /^(?:true|false|null|(-?(?:0|[1-9]\d*)(?:\.\d+)?([eE][-+]?\d+)?))$/;
+/** Digits that every number may have without being rounded, with its sign and point. */
+const EXACT_LENGTH = 15;
+
+/** What a bare word of JSON is. */
+export function scalarKind(text: string): "none" | "word" | "number" | "long number" {
+  const match = SCALAR.exec(text);
+  if (match === null) return "none";
+  const [, number, exponent] = match;
+  if (number === undefined) return "word";
+  return exponent !== undefined || number.length > EXACT_LENGTH ? "long number" : "number";
+}
+
 /** Letters, digits, sign and point. */
 const isScalar = (code: number): boolean =>
   (code >= 48 && code <= 57) ||
   (code >= 97 && code <= 122) ||
   (code >= 65 && code <= 90) ||
   (code >= 43 && code <= 46 && code !== COMMA);
+
+const isHex = (code: number): boolean =>
+  (code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70);
+
+/** What may stand after a backslash, but for `u`. */
+const ESCAPES = new Set(Array.from('"\\/bfnrt', (letter) => letter.charCodeAt(0)));
+const isEscape = (code: number): boolean => ESCAPES.has(code);

@@ -62,9 +62,14 @@ const QUOTES: Readonly<Record<string, string>> = { '"': '"', "'": "'", "â€œ": "â
 const isPlainQuote = (letter: string | undefined): boolean => letter === '"' || letter === "'";
 const CLOSERS: Readonly<Record<string, string>> = { "{": "}", "[": "]", "(": ")" };
 
+const BACKSLASH = 92;
+
 /** Letters of names and bare keys. */
 export const isWord = (code: number): boolean =>
   (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57) || code === 95 || code > 127;
+
+/** Letters of a number, whatever its base. */
+const isNumeral = (code: number): boolean => (code <= 127 && isWord(code)) || code === 43 || code === 45 || code === 46;
 
 class LiteralReader {
   stop: "string" | "end" | "letter" | undefined;
@@ -171,15 +176,17 @@ class LiteralReader {
 
   private string(): string {
     const { text } = this;
-    const raw = /[rR]/.test(text[this.at]!);
+    const raw = "rR".includes(text[this.at]!);
     if (!(text[this.at]! in QUOTES)) this.at += 1;
     const quote = text[this.at]!;
     const triple = quote.repeat(3);
     const close = isPlainQuote(quote) && text.startsWith(triple, this.at) ? triple : QUOTES[quote]!;
     const length = close === triple ? 3 : 1;
+    const [first, last] = [close.charCodeAt(0), close.charCodeAt(close.length - 1)];
     let read = "";
     let from = (this.at += length);
     for (;;) {
+      this.passPlain(first, last);
       const letter = text[this.at];
       if (letter === undefined) {
         this.fail("string");
@@ -203,6 +210,17 @@ class LiteralReader {
     }
   }
 
+  /** Goes to the next backslash, or to one of two letters that may close a string. */
+  private passPlain(first: number, last: number): void {
+    const { text } = this;
+    let i = this.at;
+    for (; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code === first || code === last || code === BACKSLASH) break;
+    }
+    this.at = i;
+  }
+
   /** Reads an escape; one that means nothing stays as it is, as in Python. */
   private escape(): string {
     const letter = this.text[this.at + 1] ?? "";
@@ -222,8 +240,9 @@ class LiteralReader {
 
   private number(): unknown {
     const from = this.at;
-    while (this.at - from < MAX_NUMBER && /^[-+.\w]$/.test(this.text[this.at] ?? "")) this.at += 1;
+    while (this.at - from < MAX_NUMBER && isNumeral(this.text.charCodeAt(this.at))) this.at += 1;
     const lexeme = this.text.slice(from, this.at);
+    if (/^(?:0|-?[1-9]\d{0,14})$/.test(lexeme)) return Number(lexeme);
     const digits = lexeme.replace(/_/g, "").replace(/^\+/, "");
     const sign = digits.startsWith("-") ? "-" : "";
     if (/^-?(?:\d+|0[xX][\da-fA-F]+|0[oO][0-7]+|0[bB][01]+)$/.test(digits)) {

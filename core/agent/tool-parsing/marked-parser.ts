@@ -1,5 +1,6 @@
+import { Markers, type MarkGuard } from "./markers.ts";
 import { StreamingToolParser, ScanStream, type Turn } from "./streaming-parser.ts";
-import { Markers, type MarkGuard, type Scan } from "./text-source.ts";
+import type { Scan } from "./text-source.ts";
 
 /** Opening and closing tag of reasoning. */
 type ReasoningTags = readonly [open: string, close: string];
@@ -43,22 +44,25 @@ export abstract class MarkedToolParser extends StreamingToolParser {
   private *readContent(turn: Turn, reasoned: boolean, inReasoning = false): Scan {
     const { source, out } = turn;
     const markers = this.markersFor(inReasoning);
-    for (;;) {
-      const hit = yield* source.until(markers, (text) => out.content(text));
+    const tell = (text: string): void => out.content(text);
+    // A mark that starts no call is told with the text after it.
+    for (let refused = 0; ;) {
+      const hit = yield* source.until(markers, tell, refused);
       if (hit === undefined) return;
       const from = source.at;
       source.at += hit.length;
+      refused = 0;
       if (this.opens.includes(hit)) {
         if (yield* this.read(hit, turn, from)) continue;
         source.at = from + hit.length;
-        out.content(hit);
+        refused = hit.length;
       } else if (this.ends.includes(hit)) {
         yield* this.readEnd(turn, from);
       } else {
         const opened = this.reasoningTags.find(([open]) => open === hit);
         if (opened) yield* this.readReasoning(opened[1], turn);
         else if (reasoned) out.content(hit);
-        else out.retract();
+        else out.retract(source.before(from));
         reasoned = true;
       }
     }

@@ -1,31 +1,33 @@
 import { parseLosslessJson } from "../../data/lossless-json.ts";
-import { JsonScanner, MAX_NUMBER } from "./json-scanner.ts";
+import { JsonScanner, MAX_NUMBER, scalarKind } from "./json-scanner.ts";
 
 /**
- * Parses JSON of any origin for a tool: nesting and digits have limits, and a number that is too large to be one (`1e400`) is refused,
- * for it would go out as `null`.
- * @throws SyntaxError
+ * The value of JSON of any origin, for a tool. Undefined: it is no JSON, or none that tools take, for nesting and digits have limits, and
+ * a number that is too large to be one (`1e400`) would go out as `null`. It does not throw, which hostile texts would have it do at
+ * every letter.
  */
 export function parseJson(text: string): unknown {
-  const fits = /^\s*[[{]/.test(text) ? isWhole(text) : text.length <= MAX_NUMBER || !/^\s*[-\d]/.test(text);
-  if (!fits) throw new SyntaxError("not the JSON of a value that tools take");
-  return parseScanned(text);
-}
-
-/** An exponent of some digits, or many digits. */
-const MAY_BE_LARGE = /\d[eE]\+?\d\d|(?<!\d)\d{300}/;
-
-/** Likewise, of text in which a `JsonScanner` has found the end of the value. */
-export function parseScanned(text: string): unknown {
-  const value = parseLosslessJson(text);
-  if (MAY_BE_LARGE.test(text) && !isFinite(value)) throw new SyntaxError("a number is too large");
-  return value;
-}
-
-function isWhole(text: string): boolean {
+  if (!/^[ \t\n\r]*["[{]/.test(text)) return parseScalar(text);
   const scanner = new JsonScanner();
-  scanner.feed(text, 0);
-  return scanner.status === "done";
+  const end = scanner.feed(text, 0);
+  const isWhole = scanner.status === "done" && /^[ \t\n\r]*$/.test(text.slice(end));
+  return isWhole ? parseScanned(text, scanner) : undefined;
+}
+
+/** Likewise, of text in which a scanner has found the end of the value. */
+export function parseScanned(text: string, { isStrict, isExact }: JsonScanner): unknown {
+  if (!isStrict) return undefined;
+  return isExact ? (JSON.parse(text) as unknown) : parseFinite(text);
+}
+
+function parseScalar(text: string): unknown {
+  const word = /^[ \t\n\r]*([\w.+-]+)[ \t\n\r]*$/.exec(text)?.[1] ?? "";
+  return word.length > MAX_NUMBER || scalarKind(word) === "none" ? undefined : parseFinite(word);
+}
+
+function parseFinite(text: string): unknown {
+  const value = parseLosslessJson(text);
+  return isFinite(value) ? value : undefined;
 }
 
 function isFinite(value: unknown): boolean {

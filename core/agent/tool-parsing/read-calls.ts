@@ -1,9 +1,10 @@
 import { TRUNCATED, type FoundCall } from "./answer-writer.ts";
 import { looksLikeCall, NOT_AN_OBJECT, readArguments, readBareArguments, readCallObject } from "./call-object.ts";
 import { isWord } from "./literal.ts";
+import type { Markers } from "./markers.ts";
 import { NOT_JSON, readJson } from "./read-json.ts";
 import type { Turn } from "./streaming-parser.ts";
-import { isSpace, type Markers, type Scan, type TextSource } from "./text-source.ts";
+import { isSpace, letterFrom, type Scan, type TextSource } from "./text-source.ts";
 
 /** A call that was read, or why there is none, and where it stands. */
 export interface CallItem {
@@ -19,9 +20,12 @@ const OPENINGS = ["{", "["];
 const isSeparator = (code: number): boolean => isSpace(code) || code === 44 || code === 59;
 
 /** Reads the opening line of a code block. */
-export function* takeFence(source: TextSource): Scan<boolean> {
-  if (!(yield* source.take(FENCE))) return false;
-  yield* source.takeWhile(isWord);
+export function takeFence(source: TextSource): Scan<boolean> {
+  return source.then(source.take(FENCE), (fence) => (fence ? skipFenceLine(source) : source.now(false)));
+}
+
+function* skipFenceLine(source: TextSource): Scan<boolean> {
+  yield* source.skipWhile(isWord);
   yield* source.skipSpace();
   return true;
 }
@@ -35,7 +39,7 @@ export function* readCallObjects(source: TextSource, boundaries: Markers, items:
   const inList = (yield* source.take("[")) !== undefined;
   for (;;) {
     const end = source.at;
-    yield* source.takeWhile(isSeparator);
+    yield* source.skipWhile(isSeparator);
     if (inList && (yield* source.take("]"))) return false;
     const from = source.at;
     if (!(yield* source.sees("{")) || (!inList && items.length > 0 && !(yield* seesObject(source)))) {
@@ -54,7 +58,12 @@ export function* readCallObjects(source: TextSource, boundaries: Markers, items:
 }
 
 /** Whether an object with keys comes next, not a brace in prose. */
-function* seesObject(source: TextSource): Scan<boolean> {
+function seesObject(source: TextSource): Scan<boolean> {
+  const next = letterFrom(source.text, source.at + 1);
+  return next ? source.now(next === '"' || next === "'") : seesObjectLater(source);
+}
+
+function* seesObjectLater(source: TextSource): Scan<boolean> {
   const { at } = source;
   source.at += 1;
   yield* source.skipSpace();
@@ -65,13 +74,13 @@ function* seesObject(source: TextSource): Scan<boolean> {
 
 /** Hands over what was read. @param repaired The text around the calls broke the format. */
 export function emitCalls({ source, out }: Turn, from: number, items: readonly CallItem[], repaired: boolean): void {
-  items.forEach((item, index) => {
-    const start = index === 0 ? from : item.from;
-    const raw = source.text.slice(start, index === items.length - 1 ? source.at : item.to);
-    const { found } = item;
+  const last = items.length - 1;
+  for (let i = 0; i <= last; i++) {
+    const { found, from: start, to } = items[i]!;
+    const raw = source.text.slice(i === 0 ? from : start, i === last ? source.at : to);
     if ("reason" in found) out.error(raw, found.reason);
-    else out.call(raw, { ...found, repaired: found.repaired === true || repaired });
-  });
+    else out.call(raw, found, found.repaired || repaired);
+  }
 }
 
 export interface TagSyntax {
@@ -188,7 +197,11 @@ export function* readArgumentsCall(
   const read = readArguments(value);
   const raw = source.text.slice(from, source.at);
   if ("reason" in read) out.error(raw, read.reason);
-  else out.call(raw, { ...call, arguments: read.arguments, repaired: repaired || read.repaired || !closed });
+  else {
+    const found: FoundCall = { name: call.name, arguments: read.arguments };
+    if (call.id !== undefined) found.id = call.id;
+    out.call(raw, found, repaired || read.repaired || !closed);
+  }
   if (closed) return;
   const hit = yield* source.until(boundaries);
   if (hit !== undefined && closes.includes(hit)) {

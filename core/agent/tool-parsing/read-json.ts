@@ -1,8 +1,9 @@
 import { TRUNCATED } from "./answer-writer.ts";
 import { JsonScanner } from "./json-scanner.ts";
 import { readLiteral } from "./literal.ts";
+import type { Markers } from "./markers.ts";
 import { parseScanned } from "./parse-json.ts";
-import type { Markers, Scan, TextSource } from "./text-source.ts";
+import type { Scan, TextSource } from "./text-source.ts";
 
 export type JsonRead =
   | {
@@ -31,27 +32,28 @@ const MAX_PASSED = 4;
 export function readJson(source: TextSource, boundaries: Markers): Scan<JsonRead> {
   const scanner = new JsonScanner();
   const end = feed(source, scanner, source.at);
-  return scanner.status === "done" ? source.now(readScanned(source, end)) : readLater(source, boundaries, scanner, end);
+  if (scanner.status === "done") return source.now(readScanned(source, scanner, end));
+  return scanner.status === "open"
+    ? readLater(source, boundaries, scanner, end)
+    : repairJson(source, boundaries, false);
 }
 
 function* readLater(source: TextSource, boundaries: Markers, scanner: JsonScanner, at: number): Scan<JsonRead> {
   const end = yield* feedOn(source, scanner, at);
   return scanner.status === "done"
-    ? readScanned(source, end)
+    ? readScanned(source, scanner, end)
     : yield* repairJson(source, boundaries, scanner.status === "open");
 }
 
 /** Reads what a scanner found whole. */
-function readScanned(source: TextSource, end: number): JsonRead {
+function readScanned(source: TextSource, scanner: JsonScanner, end: number): JsonRead {
   const body = source.text.slice(source.at, end);
   source.at = end;
-  try {
-    return { ok: true, value: parseScanned(body), repaired: false };
-  } catch {
-    const read = body.length <= MAX_REPAIR ? readLiteral(body) : undefined;
-    if (read?.ok && read.end === body.length) return { ok: true, value: read.value, repaired: true };
-    return { ok: false, reason: NOT_JSON };
-  }
+  const value = parseScanned(body, scanner);
+  if (value !== undefined) return { ok: true, value, repaired: false };
+  const read = body.length <= MAX_REPAIR ? readLiteral(body) : undefined;
+  if (read?.ok && read.end === body.length) return { ok: true, value: read.value, repaired: true };
+  return { ok: false, reason: NOT_JSON };
 }
 
 /**
@@ -98,10 +100,10 @@ function* repairJson(source: TextSource, boundaries: Markers, endsEarly: boolean
       first = source.at;
       truncated = boundary === undefined && endsEarly;
     }
+    if (source.at - start > MAX_REPAIR || source.failedRepairs >= MAX_FAILED) break;
     const body = source.text.slice(start, source.at);
-    if (body.length > MAX_REPAIR || source.failedRepairs >= MAX_FAILED) break;
-    source.steps += body.length;
     const read = readLiteral(body, 0, { closeAtEnd: boundary !== undefined });
+    source.steps += (read.ok ? read.end : read.at) + 1;
     if (read.ok) {
       source.at = start + read.end;
       return { ok: true, value: read.value, repaired: true };

@@ -1,3 +1,5 @@
+import type { Markers } from "./markers.ts";
+
 /** A reader that stops where it needs more text, and goes on when there is some. */
 export type Scan<T = void> = Generator<undefined, T, undefined>;
 
@@ -9,45 +11,17 @@ const KEPT = 256;
 /** White space that a guard looks past at most. */
 const MAX_SPACE = 64;
 
-/**
- * Decides whether a mark counts by what stands after it, from `at` on, so that a letter like `{` need not be read as a mark each time
- * it occurs. Undefined: the text so far does not say.
- */
-export type MarkGuard = (mark: string, text: string, at: number) => boolean | undefined;
+type Sink = (text: string) => void;
 
-/** Marks to look for, in one pass over the text whatever their number. */
-export class Markers {
-  readonly words: readonly string[];
-  /** 1 at the code of each first letter; the last place stands for all letters beyond ASCII. */
-  private readonly first = new Uint8Array(129);
-
-  constructor(
-    words: readonly string[],
-    private readonly guard?: MarkGuard,
-  ) {
-    this.words = [...new Set(words)].sort((a, b) => b.length - a.length);
-    for (const word of this.words) this.first[Math.min(word.charCodeAt(0), 128)] = 1;
-  }
-
-  mayStart(code: number): boolean {
-    return this.first[code < 128 ? code : 128] === 1;
-  }
-
-  /** The mark at a place: undefined when there is none, null when the text so far does not say. */
-  at(text: string, place: number, ended: boolean): string | undefined | null {
-    const rest = text.length - place;
-    for (const word of this.words) {
-      if (rest < word.length) {
-        if (!ended && word.startsWith(text.slice(place))) return null;
-      } else if (text.startsWith(word, place)) {
-        const counts = this.guard === undefined || this.guard(word, text, place + word.length);
-        if (counts === undefined && !ended) return null;
-        if (counts) return word;
-      }
-    }
-    return undefined;
-  }
+/** Where a search led, from every place between `from` and `to`. */
+interface Found {
+  from: number;
+  to: number;
+  hit: string | undefined;
 }
+
+/** Shorter searches cost less than a note of them. */
+const MIN_NOTED = 16;
 
 /**
  * A scan that is over at once. `yield*` reads the result before anything else can happen, so that one of these serves for all small
@@ -80,6 +54,10 @@ export class TextSource {
   failedRepairs = 0;
   /** A reader has looked so far ahead in vain; it need not start again before. */
   triedTo = 0;
+  /** What searches found that went far; a broken value may have the same one start at each of its letters. */
+  private readonly found = new Map<Markers, Found>();
+  /** What is no longer held. */
+  private gone = "";
   private waiting = "";
   private ended = false;
   private readonly decided = new Decided();
@@ -146,41 +124,59 @@ export class TextSource {
     return this.now(undefined);
   }
 
-  /** Reads letters as long as `belongs` says so. */
+  /** Reads letters as long as `belongs` says so. @returns Them. */
   takeWhile(belongs: (code: number) => boolean): Scan<string> {
     const from = this.at;
     return this.pass(belongs) ? this.now(this.text.slice(from, this.at)) : this.takeWhileLater(belongs, from);
   }
 
+  /** Likewise, where nobody asks for the letters. */
+  skipWhile(belongs: (code: number) => boolean): Scan<void> {
+    return this.pass(belongs) ? this.now(undefined) : this.skipWhileLater(belongs);
+  }
+
   skipSpace(): Scan<void> {
-    return this.pass(isSpace) ? this.now(undefined) : this.skipSpaceLater();
+    return this.skipWhile(isSpace);
   }
 
   /**
-   * Goes to the first of `markers`, or to the end.
+   * Goes to the first of `markers`, or to the end. Where it has been before, it need not look again.
    * @param sink Takes the text before it, as it comes.
+   * @param back Letters before `at` that the sink takes as well.
    * @returns The marker, which is not read yet.
    */
-  until(markers: Markers, sink?: (text: string) => void): Scan<string | undefined> {
-    const hit = this.find(markers, sink);
-    return typeof hit === "string" ? this.now(hit) : this.untilLater(markers, sink, hit);
+  until(markers: Markers, sink?: (text: string) => void, back = 0): Scan<string | undefined> {
+    const known = sink === undefined ? this.found.get(markers) : undefined;
+    if (known !== undefined && known.from <= this.at && this.at <= known.to) {
+      this.at = known.to;
+      return this.now(known.hit);
+    }
+    const from = this.at;
+    const hit = this.find(markers, sink, back);
+    if (typeof hit !== "string") return this.untilLater(markers, sink, hit, from);
+    if (sink === undefined) this.note(markers, from, hit);
+    return this.now(hit);
+  }
+
+  private note(markers: Markers, from: number, hit: string | undefined): void {
+    if (this.at - from > MIN_NOTED) this.found.set(markers, { from, to: this.at, hit });
   }
 
   /** Goes to the first marker, to a place that may become one (null), or to the end of the text so far (undefined). */
-  private find(markers: Markers, sink: ((text: string) => void) | undefined): string | null | undefined {
+  private find(markers: Markers, sink: Sink | undefined, back = 0): string | null | undefined {
     const { text, at: from } = this;
     let hit: string | null | undefined;
     let i = from;
     for (; i < text.length; i++) {
-      if (!markers.mayStart(text.charCodeAt(i))) continue;
+      if (!markers.mayStart(text, i)) continue;
       this.steps += markers.words.length;
       hit = markers.at(text, i, this.ended);
       if (hit !== undefined) break;
     }
     this.steps += i - from;
     this.at = i;
-    if (sink && i > from) {
-      sink(text.slice(from, i));
+    if (sink && i > from - back) {
+      sink(text.slice(from - back, i));
       this.release();
     }
     return hit;
@@ -188,13 +184,14 @@ export class TextSource {
 
   private *untilLater(
     markers: Markers,
-    sink: ((text: string) => void) | undefined,
+    sink: Sink | undefined,
     first: null | undefined,
+    from: number,
   ): Scan<string | undefined> {
-    for (let hit: string | null | undefined = first; ; hit = this.find(markers, sink)) {
-      if (typeof hit === "string") return hit;
-      if (!(yield* this.more()) && hit === undefined) return undefined;
-    }
+    let hit: string | null | undefined = first;
+    while (typeof hit !== "string" && ((yield* this.more()) || hit === null)) hit = this.find(markers, sink);
+    if (sink === undefined) this.note(markers, from, hit ?? undefined);
+    return hit ?? undefined;
   }
 
   private *endWhenKnown(): Scan<boolean> {
@@ -223,12 +220,12 @@ export class TextSource {
   }
 
   private *takeWhileLater(belongs: (code: number) => boolean, from: number): Scan<string> {
-    while ((yield* this.more()) && !this.pass(belongs));
+    yield* this.skipWhileLater(belongs);
     return this.text.slice(from, this.at);
   }
 
-  private *skipSpaceLater(): Scan<void> {
-    while ((yield* this.more()) && !this.pass(isSpace));
+  private *skipWhileLater(belongs: (code: number) => boolean): Scan<void> {
+    while ((yield* this.more()) && !this.pass(belongs));
   }
 
   /** Goes past letters that belong. @returns Whether one was met that does not. */
@@ -237,6 +234,12 @@ export class TextSource {
     while (this.at < this.text.length && belongs(this.text.charCodeAt(this.at))) this.at += 1;
     this.steps += this.at - from + 1;
     return this.at < this.text.length;
+  }
+
+  /** Goes on with the result of a scan: without a generator, where the scan is over. */
+  then<T, U>(scan: Scan<T>, next: (value: T) => Scan<U>): Scan<U> {
+    const isOver = (scan as unknown) === this.decided;
+    return isOver ? next(this.decided.result.value as T) : thenLater(scan, next);
   }
 
   /** A scan that is over: what a reader returns that had no need to wait. */
@@ -254,9 +257,16 @@ export class TextSource {
     return !this.ended && word.startsWith(this.text.slice(this.at)) ? undefined : false;
   }
 
+  /** All text before a position. */
+  before(at: number): string {
+    return this.gone + this.text.slice(0, at);
+  }
+
   private release(): void {
     if (this.at <= KEPT || this.at * 2 <= this.text.length) return;
+    this.gone += this.text.slice(0, this.at);
     this.text = this.text.slice(this.at);
+    this.found.clear();
     this.triedTo -= this.at;
     this.at = 0;
   }
@@ -265,6 +275,10 @@ export class TextSource {
     this.text += this.waiting;
     this.waiting = "";
   }
+}
+
+function* thenLater<T, U>(scan: Scan<T>, next: (value: T) => Scan<U>): Scan<U> {
+  return yield* next(yield* scan);
 }
 
 /** True for the code of a blank, a tab or a line break. */
