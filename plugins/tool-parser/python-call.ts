@@ -6,7 +6,17 @@ export type PythonCall = { name: string; arguments: Record<string, unknown> } | 
 const isName = (code: number): boolean => isWord(code) || code === 45 || code === 46;
 
 /** Whether `name(key=` or `name()` comes next, white space allowed; nothing is read. */
-export function* seesPythonCall(source: TextSource, anyArguments: boolean): Scan<boolean> {
+export function seesPythonCall(source: TextSource, anyArguments: boolean): Scan<boolean> {
+  HEAD.lastIndex = source.at;
+  const head = HEAD.exec(source.text);
+  return head === null ? seesLater(source, anyArguments) : source.now(anyArguments || head[1] !== undefined);
+}
+
+/** A head that is there to its end, as almost all are. Group: what arguments by name start with, or the bracket that none need. */
+const HEAD =
+  /[ \t-\r]{0,64}[\w.\-\x80-\uffff]{1,256}[ \t-\r]{0,64}\([ \t-\r]{0,64}(?:(\)|[\w\x80-\uffff]{1,256}[ \t-\r]{0,64}=)|[\w\x80-\uffff]{0,256}[ \t-\r]{0,64}[^\w \t-\r)=\x80-\uffff])/y;
+
+function* seesLater(source: TextSource, anyArguments: boolean): Scan<boolean> {
   const { at } = source;
   const seen = yield* readHead(source, anyArguments);
   source.at = at;
