@@ -1,9 +1,6 @@
 import type { AnswerDelta, EndOptions, ParsedAnswer, StreamOptions, ToolCall, ToolCallError } from "../tool-parser.ts";
 import { readBareValue, SchemaTypes } from "./coerce.ts";
 
-/** A call with its text, or an error. */
-type Entry = { raw: string; call: ToolCall } | ToolCallError;
-
 /** What a format found of a call: all but the types of its arguments. */
 export type FoundCall = Omit<ToolCall, "mistyped">;
 
@@ -24,7 +21,9 @@ export const TRUNCATED = "truncated";
 export class AnswerWriter {
   private contentText = "";
   private reasoningText = "";
-  private entries: Entry[] = [];
+  /** Calls and errors in their order, and the text of each; an object for each pair would be kept for each call. */
+  private entries: (ToolCall | ToolCallError)[] = [];
+  private raws: string[] = [];
   private told = 0;
   /** Nothing but white space and reasoning so far. */
   isBlank = true;
@@ -76,7 +75,7 @@ export class AnswerWriter {
 
   error(raw: string, reason: string): void {
     const error = { raw, reason };
-    this.record(error);
+    this.record(error, raw);
     this.tell({ type: "error", error });
   }
 
@@ -93,30 +92,32 @@ export class AnswerWriter {
   /** All text so far was reasoning. */
   retract(text: string): void {
     this.reasoningText = text;
-    [this.contentText, this.entries, this.told, this.afterCall, this.isBlank] = ["", [], 0, false, true];
+    [this.entries, this.raws] = [[], []];
+    [this.contentText, this.told, this.afterCall, this.isBlank] = ["", 0, false, true];
     this.tell({ type: "retract", reasoning: text });
   }
 
   /** Takes over the calls of reasoning that never closed, and the reasoning itself where they are taken out of it. */
   unterminated(text: string, inner: AnswerWriter): void {
     if (!this.options.recoverReasoning) {
-      for (const { raw } of inner.entries) this.error(raw, UNTERMINATED);
+      for (const raw of inner.raws) this.error(raw, UNTERMINATED);
       return;
     }
     this.reasoning(inner.entries.length === 0 ? text : inner.contentText);
-    for (const entry of inner.entries) {
-      this.record(entry);
-      if ("call" in entry) this.tell({ type: "call", index: this.told++, call: entry.call });
-      else this.tell({ type: "error", error: entry });
+    for (const [i, entry] of inner.entries.entries()) {
+      this.record(entry, inner.raws[i]!);
+      if ("reason" in entry) this.tell({ type: "error", error: entry });
+      else this.tell({ type: "call", index: this.told++, call: entry });
     }
   }
 
   end({ finishReason = "stop" }: EndOptions): ParsedAnswer {
     const answer: ParsedAnswer = { content: this.contentText, reasoning: this.reasoningText, calls: [], errors: [] };
-    for (const entry of this.entries) {
-      if (!("call" in entry)) answer.errors.push(entry);
-      else if (finishReason !== "length") answer.calls.push(entry.call);
-      else answer.errors.push({ raw: entry.raw, reason: CUT_OFF });
+    for (let i = 0; i < this.entries.length; i++) {
+      const entry = this.entries[i]!;
+      if ("reason" in entry) answer.errors.push(entry);
+      else if (finishReason !== "length") answer.calls.push(entry);
+      else answer.errors.push({ raw: this.raws[i]!, reason: CUT_OFF });
     }
     return answer;
   }
@@ -125,12 +126,13 @@ export class AnswerWriter {
     if (repaired && this.options.strict) return this.error(raw, "the call breaks its format");
     if (repaired) call.repaired = true;
     if (mistyped.length > 0) call.mistyped = mistyped;
-    this.record({ raw, call });
+    this.record(call, raw);
     this.tell({ type: "call", index: this.told++, call });
   }
 
-  private record(entry: Entry): void {
+  private record(entry: ToolCall | ToolCallError, raw: string): void {
     this.entries.push(entry);
+    this.raws.push(raw);
     this.afterCall = true;
     this.isBlank = false;
   }
