@@ -77,7 +77,8 @@ export interface ToolParserStream {
 }
 
 /**
- * Reads the calls out of a model's answer. Text is untrusted: a parser never throws on it, and takes linear time.
+ * Reads the calls out of a model's answer. Text is untrusted: a parser never throws on it, and takes linear time. Built-in formats read
+ * 32,768 calls of an answer, errors included; what follows is one error.
  * Most formats extend `MarkedToolParser`, which brings streaming, reasoning and the rules for cut answers.
  *
  *     @ToolParser.register("my_format", { description: "…" })

@@ -45,7 +45,7 @@ export function* readBareJson(open: string, turn: Turn, from: number): Scan<bool
   if (head !== "usual" && !(yield* seesCall(source))) return false;
 
   const items: CallItem[] = [];
-  const cut = yield* readCallObjects(source, BOUNDARIES, items);
+  const cut = yield* readCallObjects(turn, BOUNDARIES, items);
   const calls: CallItem[] = [];
   const others: CallItem[] = [];
   for (const item of items) (isCall(item, turn) ? calls : others).push(item);

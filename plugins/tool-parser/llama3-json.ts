@@ -24,7 +24,7 @@ export class Llama3JsonToolParser extends JsonToolParser {
     yield* source.skipSpace();
     if (yield* source.seesAny(["{", "["])) {
       const items: CallItem[] = [];
-      const cut = yield* readCallObjects(source, BOUNDARIES, items);
+      const cut = yield* readCallObjects(turn, BOUNDARIES, items);
       if (items.length > 0) emitCalls(turn, from, items, cut);
       else out.error(source.text.slice(from, source.at), "a list of calls without a call");
       return true;

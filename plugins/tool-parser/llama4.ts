@@ -61,7 +61,7 @@ export class Llama4ToolParser extends PythonicToolParser {
     if (!seen) return false;
     out.content(said);
     const items: CallItem[] = [];
-    const cut = yield* readCallObjects(source, BOUNDARIES, items);
+    const cut = yield* readCallObjects(turn, BOUNDARIES, items);
     emitCalls(turn, from, items, cut);
     return true;
   }

@@ -43,18 +43,18 @@ export class MistralToolParser extends MarkedToolParser {
     yield* source.skipSpace();
     if (yield* source.seesAny(["[{", "[ ", "[\n", "[]", "{"])) {
       const items: CallItem[] = [];
-      const open = yield* readCallObjects(source, BROKEN_ITEM, items);
+      const open = yield* readCallObjects(turn, BROKEN_ITEM, items);
       let more = false;
-      while (!open && (yield* this.seesList(source))) {
+      while (!open && items.length < out.room && (yield* this.seesList(source))) {
         more = true;
-        if (yield* readCallObjects(source, BROKEN_ITEM, items)) break;
+        if (yield* readCallObjects(turn, BROKEN_ITEM, items)) break;
       }
       if (items.length > 0) emitCalls(turn, from, items, open || more);
       else out.error(source.text.slice(from, source.at), (yield* source.atEnd()) && open ? TRUNCATED : NOT_JSON);
       return true;
     }
     yield* this.readNamed(turn, from);
-    for (let more = 0; more < MAX_UNMARKED && (yield* this.seesNamed(source)); more++) {
+    for (let more = 0; more < MAX_UNMARKED && out.room > 0 && (yield* this.seesNamed(source)); more++) {
       yield* source.skipWhile(isSeparator);
       yield* this.readNamed(turn, source.at, true);
     }

@@ -42,6 +42,10 @@ export class PythonicToolParser extends MarkedToolParser {
       yield* source.skipWhile(isSeparator);
       if (inList && (yield* source.take("]"))) break;
       const callFrom = source.at;
+      if (items.length >= out.room) {
+        cut = true;
+        break;
+      }
       const found = yield* readPythonCall(source);
       if (found) {
         items.push({ found, from: callFrom, to: source.at });

@@ -64,7 +64,7 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
       out.error(source.text.slice(from, source.at), hit === undefined && body === "" ? TRUNCATED : NOT_XML);
       return true;
     }
-    for (let start = from; yield* source.take(FUNCTION); start = source.at) {
+    for (let start = from; out.room > 0 && (yield* source.take(FUNCTION)); start = source.at) {
       yield* this.readFunction(turn, start, true);
       yield* source.skipSpace();
     }

@@ -37,7 +37,7 @@ export abstract class SectionedToolParser extends MarkedToolParser {
       const end = source.at;
       yield* source.skipSpace();
       const start = source.at;
-      if (yield* source.take(...this.marks.callOpen)) {
+      if (out.room > 0 && (yield* source.take(...this.marks.callOpen))) {
         yield* this.readCall(turn, start);
         continue;
       }

@@ -12,6 +12,12 @@ export interface FoundTextCall {
   repaired: boolean;
 }
 
+/**
+ * Calls and errors that are read of one answer. An answer of 128 thousand tokens holds no more calls than this; text that is made to hold
+ * more of them costs more time than its letters. What follows the last is one error.
+ */
+const MAX_ENTRIES = 32_768;
+const TOO_MANY = `more than ${MAX_ENTRIES} calls in one answer: the rest is not read`;
 const UNTERMINATED = "tool call inside unterminated reasoning";
 const CUT_OFF = "not executed: the answer was cut off by the length limit";
 /** Reason of a call that the end of the answer cut off. */
@@ -37,6 +43,11 @@ export class AnswerWriter {
     for (const { function: tool } of options.tools ?? []) {
       if (tool.parameters !== undefined) this.types.set(tool.name, new SchemaTypes(tool.parameters));
     }
+  }
+
+  /** How many more calls and errors are read. */
+  get room(): number {
+    return MAX_ENTRIES - this.entries.length;
   }
 
   content(text: string): void {
@@ -77,6 +88,11 @@ export class AnswerWriter {
     const error = { raw, reason };
     this.record(error, raw);
     this.tell({ type: "error", error });
+  }
+
+  /** What follows the last call that there is room for; separators and brackets that close a list belong to that call. */
+  unread(rest: string): void {
+    if (/[^\s,;\]}]/.test(rest)) this.error(rest, TOO_MANY);
   }
 
   /** Whether a tool of that name is on offer. */

@@ -47,6 +47,7 @@ export abstract class MarkedToolParser extends StreamingToolParser {
     const tell = (text: string): void => out.content(text);
     // A mark that starts no call is told with the text after it.
     for (let refused = 0; ;) {
+      if (out.room <= 0) return yield* this.skipRest(turn);
       const hit = yield* source.until(markers, tell, refused);
       if (hit === undefined) return;
       const from = source.at;
@@ -66,6 +67,13 @@ export abstract class MarkedToolParser extends StreamingToolParser {
         reasoned = true;
       }
     }
+  }
+
+  /** Goes to the end; tokens that end the turn are no text that is missed. */
+  private *skipRest({ source, out }: Turn): Scan {
+    const from = source.at;
+    yield* source.skipWhile(() => true);
+    out.unread(this.ends.reduce((rest, end) => rest.replaceAll(end, ""), source.text.slice(from)));
   }
 
   private *readReasoning(close: string, { source, out, options }: Turn): Scan {

@@ -35,14 +35,18 @@ function* skipFenceLine(source: TextSource): Scan<boolean> {
  * @param boundaries Texts that a broken object may reach to at most.
  * @returns Whether something was missing.
  */
-export function* readCallObjects(source: TextSource, boundaries: Markers, items: CallItem[]): Scan<boolean> {
+export function* readCallObjects({ source, out }: Turn, boundaries: Markers, items: CallItem[]): Scan<boolean> {
   const inList = (yield* source.take("[")) !== undefined;
   for (;;) {
     const end = source.at;
     yield* source.skipWhile(isSeparator);
     if (inList && (yield* source.take("]"))) return false;
     const from = source.at;
-    if (!(yield* source.sees("{")) || (!inList && items.length > 0 && !(yield* seesObject(source)))) {
+    if (
+      items.length >= out.room ||
+      !(yield* source.sees("{")) ||
+      (!inList && items.length > 0 && !(yield* seesObject(source)))
+    ) {
       source.at = end;
       return inList;
     }
@@ -107,7 +111,7 @@ export function* readTaggedJson(turn: Turn, from: number, syntax: TagSyntax): Sc
   if (!(yield* source.seesAny(["{", "["]))) return yield* readNoJson(turn, from, syntax);
 
   const items: CallItem[] = [];
-  if (yield* readCallObjects(source, boundaries, items)) repaired = true;
+  if (yield* readCallObjects(turn, boundaries, items)) repaired = true;
   if (items.length === 0) items.push({ found: { reason: NOT_JSON }, from, to: source.at });
   yield* source.skipSpace();
   while (yield* source.take("}", "]", FENCE)) {
