@@ -7,6 +7,7 @@ import { packError, unpackError } from "./packed-error.ts";
 import { nothingLive, pack, unpack, type LiveBridge } from "./payload.ts";
 import { MeetingPeers, type Turn } from "./peers.ts";
 import type { ChannelMessage, Lent, RankChannel } from "./rank-channel.ts";
+import { importForRank } from "./rank-import.ts";
 import { PROTOCOL, type FromRank, type PackedError, type RankSpec, type ToRank } from "./rank-protocol.ts";
 import { callRegistered } from "./register.ts";
 import { thrownText } from "./thrown-text.ts";
@@ -89,14 +90,15 @@ class RankServer {
           { hint: "Install the same version of verl on every machine." },
         );
       }
-      for (const plugin of spec.plugins) await loadPlugin(plugin);
-      const values = unpack(args, blobs, nothingLive) as unknown[][];
-      const parts = await Promise.all(
-        spec.parts.map(async (part, index): Promise<WorkerPart> => {
-          return { role: part.role, workerClass: await importWorker(part), args: values[index]! };
-        }),
-      );
       const { name, rank, worldSize, localRank, localWorldSize, env } = spec;
+      const values = unpack(args, blobs, nothingLive) as unknown[][];
+      const classes = await importForRank(`rank ${rank} of ${name}`, async () => {
+        for (const plugin of spec.plugins) await loadPlugin(plugin);
+        return Promise.all(spec.parts.map(importWorker));
+      });
+      const parts = spec.parts.map(({ role }, index): WorkerPart => {
+        return { role, workerClass: classes[index]!, args: values[index]! };
+      });
       this.peers = this.options.peers?.(spec) ?? this.peersThroughController(spec);
       this.worker = constructParts(
         {

@@ -9,6 +9,7 @@ import { GroupCalls } from "./group-calls.ts";
 import { HEALTH_LIMITS, type HealthLimits } from "./health.ts";
 import { InlineTransport } from "./inline-transport.ts";
 import { requireModes } from "./method-modes.ts";
+import { requireNoImport } from "./rank-import.ts";
 import { registeredMethods, type MethodOptions } from "./register.ts";
 import { ResourcePool } from "./resource-pool.ts";
 import { SharedRanks } from "./shared-ranks.ts";
@@ -122,11 +123,12 @@ export class WorkerGroup implements DispatchTarget {
   /**
    * Starts one worker a rank.
    * @throws before any has started: VERL_REGISTRY_KEY_UNKNOWN where `@register` names a mode that there is not,
-   *   VERL_WORKER_METHOD_TAKEN, VERL_WORKER_ENV; then what the transport's `spawn` throws.
+   *   VERL_WORKER_METHOD_TAKEN, VERL_WORKER_ENV, VERL_WORKER_MODULE in a rank that imports its worker's module; then what the transport's `spawn` throws.
    */
   static start<W extends Worker>(worker: DeferredWorker<W>, options?: WorkerGroupOptions): Promise<GroupOf<W>>;
   static async start(worker: DeferredWorker, options: WorkerGroupOptions = {}): Promise<unknown> {
     const { name = worker.className, transport = new InlineTransport(), env = {}, log = createLogger() } = options;
+    requireNoImport(name);
     requireFreeVariables(name, env);
     requireFreeNames(name, worker.methods);
     requireModes(name, worker.methods);

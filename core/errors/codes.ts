@@ -439,7 +439,10 @@ export const ERROR_CODES = {
     blame: "plugin",
     when: "A worker group was asked for a method that its class does not register.",
   },
-  VERL_WORKER_MODULE: { blame: "plugin", when: "A worker class cannot be found by another thread or process." },
+  VERL_WORKER_MODULE: {
+    blame: "plugin",
+    when: "A worker class cannot be found by another thread or process, or its module starts worker groups when a rank imports it.",
+  },
   VERL_WORKER_PAYLOAD: {
     blame: "plugin",
     when: "An argument or a result of a worker call cannot cross to another thread or process.",
