@@ -34,13 +34,16 @@ export interface DispatchFunctions {
 
 /** A dispatch mode. Pure: what it gives depends on its arguments alone. */
 export interface DispatchMode extends EntryMeta, DispatchFunctions {
-  /** True where `collect` joins the ranks' batches to one. */
+  /** True where `collect` joins the ranks' batches to one; every rank that has been given a batch runs then. */
   readonly joinsBatches?: boolean;
 }
 
 /** Which ranks run a call. */
 export interface ExecuteMode extends EntryMeta {
-  /** Ranks among those that the dispatch mode has arguments for. @param count of these. */
+  /**
+   * Ranks among those that the dispatch mode has arguments for: at least one, none twice. They run in rank order.
+   * @param count of these.
+   */
   ranks(count: number): readonly number[];
 }
 

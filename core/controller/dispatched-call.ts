@@ -1,7 +1,9 @@
+import { DataProto } from "../batch/data-proto.ts";
 import { isVerlError, VerlError } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
+import { DataProtoFuture } from "./data-proto-future.ts";
 import type { DispatchFunctions, DispatchTarget, RankArguments } from "./dispatch.ts";
-import { dispatchModeOf, executeModeOf } from "./method-modes.ts";
+import { dispatchModeOf, executeModeOf, joinsBatches } from "./method-modes.ts";
 import type { MethodOptions } from "./register.ts";
 import { thrownText } from "./thrown-text.ts";
 
@@ -31,12 +33,14 @@ export class DispatchedCall {
     }
     const wrong = faultOf(lists, target.worldSize);
     if (wrong) throw this.fault(this.modeName, `gave ${wrong}`, this.listsHint);
-    return { lists, ranks: this.ranksAmong(lists.length) };
+    const ranks = this.ranksAmong(lists.length);
+    this.requireRows(lists, ranks);
+    return { lists, ranks };
   }
 
-  /** Those of `count` ranks that run. */
+  /** Those of `count` ranks that run, in rank order. */
   private ranksAmong(count: number): readonly number[] {
-    const name = `The execute mode "${this.options.executeMode}"`;
+    const name = this.executeName;
     let ranks: unknown;
     try {
       ranks = executeModeOf(this.options).ranks(count);
@@ -45,10 +49,33 @@ export class DispatchedCall {
     }
     const hint = `An execute mode gives a list of ranks, of 0 to ${count - 1}.`;
     if (!Array.isArray(ranks)) throw this.fault(name, `gave ${kindOf(ranks)} in place of a list of ranks`, hint);
-    const odd: unknown = ranks.find((rank) => !(Number.isInteger(rank) && rank >= 0 && rank < count));
-    if (odd === undefined && !ranks.includes(undefined)) return ranks as number[];
-    const which = typeof odd === "number" ? `rank ${odd}` : `${kindOf(odd)} as a rank`;
-    throw this.fault(name, `chose ${which} of ${count} that have arguments`, hint);
+    if (ranks.length === 0) throw this.fault(name, "chose no rank", hint);
+    const odd = ranks.findIndex((rank) => !(Number.isInteger(rank) && rank >= 0 && rank < count));
+    if (odd >= 0) {
+      const which = typeof ranks[odd] === "number" ? `rank ${ranks[odd]}` : `${kindOf(ranks[odd])} as a rank`;
+      throw this.fault(name, `chose ${which} of ${count} that have arguments`, hint);
+    }
+    const chosen = (ranks as number[]).toSorted((a, b) => a - b);
+    const twice = chosen.find((rank, index) => rank === chosen[index + 1]);
+    if (twice !== undefined) throw this.fault(name, `chose rank ${twice} more than once`, hint);
+    return chosen;
+  }
+
+  /** Rows that no rank computes would be missing from the one batch that comes back, or be taken from others. */
+  private requireRows(lists: RankArguments, ranks: readonly number[]): void {
+    if (!joinsBatches(this.options)) return;
+    const run = new Set(ranks);
+    const left = lists.findIndex((list, rank) => !run.has(rank) && list.some(holdsRows));
+    if (left < 0) return;
+    const joins = `holds rows that ${this.modeName.replace("The", "the")} joins`;
+    throw new VerlError(
+      "VERL_ENTRY_FAILED",
+      `${this.executeName} leaves out rank ${left} for ${this.name}, which ${joins}.`,
+      {
+        hint: 'Register the method with executeMode "ALL", or with a dispatch mode that gives a list of results.',
+        details: this.facts,
+      },
+    );
   }
 
   /** The result of the call. @throws what `collect` fails with, under its own code or VERL_ENTRY_FAILED */
@@ -82,6 +109,10 @@ export class DispatchedCall {
     return `${this.target.name}.${this.method}`;
   }
 
+  private get executeName(): string {
+    return `The execute mode "${this.options.executeMode}"`;
+  }
+
   private get modeName(): string {
     const { dispatchMode } = this.options;
     return typeof dispatchMode === "string" ? `The dispatch mode "${dispatchMode}"` : "The dispatch mode of its own";
@@ -105,6 +136,8 @@ function faultOf(lists: unknown, worldSize: number): string | undefined {
   const odd = lists.findIndex((list) => !Array.isArray(list));
   return odd < 0 ? undefined : `rank ${odd} ${kindOf(lists[odd])} in place of a list of arguments`;
 }
+
+const holdsRows = (arg: unknown): boolean => arg instanceof DataProto || arg instanceof DataProtoFuture;
 
 const kindOf = (value: unknown): string =>
   value === undefined || value === null ? String(value) : typeof value === "object" ? "an object" : `a ${typeof value}`;

@@ -8,7 +8,6 @@ import { ndCompute, ndComputeDataProto } from "../../core/controller/nd-compute.
 import { register } from "../../core/controller/register.ts";
 import { Worker, type WorkerContext } from "../../core/controller/worker.ts";
 import { WorkerGroup } from "../../core/controller/worker-group.ts";
-import { registries } from "../../core/registry/index.ts";
 import { loadPlugin } from "./load-dispatch-modes.ts";
 
 /* verl's tests of dispatch and padding (tests/single_controller), in our words, and what they do not ask. */
@@ -228,37 +227,7 @@ describe("nd modes on a mesh with holes", () => {
   });
 });
 
-/** Methods of execute modes that do not choose ranks. */
-class Chosen extends Worker {
-  @register({ executeMode: "test-throws" })
-  async throws(): Promise<void> {}
-
-  @register({ executeMode: "test-none" })
-  async none(): Promise<void> {}
-
-  @register({ executeMode: "test-beyond" })
-  async beyond(): Promise<void> {}
-
-  @register({ executeMode: "test-word" })
-  async word(): Promise<void> {}
-}
-
 describe("other modes", () => {
-  beforeAll(() => {
-    const choices: Readonly<Record<string, (count: number) => unknown>> = {
-      throws: () => {
-        throw new RangeError("no way");
-      },
-      none: () => undefined,
-      beyond: (count) => [0, count],
-      word: () => ["first"],
-    };
-    for (const [name, ranks] of Object.entries(choices)) {
-      const entry = { description: "Chooses no ranks.", ranks: ranks as (count: number) => number[] };
-      registries.execute.register(`test-${name}`, entry);
-    }
-  });
-
   it("are registered by a user, by name or in place, and refused under a taken name", async () => {
     const group = await WorkerGroup.create(Plain, [], { worldSize: 2 });
     expect(await group.own(["a", "b"])).toEqual([
@@ -312,17 +281,6 @@ describe("other modes", () => {
     expect(called).toBe(0);
     await refused(group.work("one"), `${mode} could not collect the results of Odd.work: no end`);
     expect(called).toBe(1);
-  });
-
-  it.each([
-    ["throws", 'The execute mode "test-throws" could not choose the ranks of Chosen.throws: no way'],
-    ["none", 'The execute mode "test-none" gave undefined in place of a list of ranks for Chosen.none.'],
-    ["beyond", 'The execute mode "test-beyond" chose rank 2 of 2 that have arguments for Chosen.beyond.'],
-    ["word", 'The execute mode "test-word" chose a string as a rank of 2 that have arguments for Chosen.word.'],
-  ] as const)("the execute mode's own fault, %s, is told as its own", async (name, message) => {
-    const group = await WorkerGroup.create(Chosen, [], { worldSize: 2 });
-    const refused = { code: "VERL_ENTRY_FAILED", message, details: { executeMode: `test-${name}` } };
-    await expect(group[name]()).rejects.toMatchObject(refused);
   });
 
   it("DP_COMPUTE_PROTO_WITH_FUNC runs a function with the rank's share, and refuses uneven shares", async () => {

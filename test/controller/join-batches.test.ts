@@ -68,11 +68,6 @@ class Multiplier extends Worker {
   summary(batch: DataProto): Promise<DataProto> {
     return Promise.resolve(rowsOf([valuesOf(batch).length]));
   }
-
-  @register({ dispatchMode: "DP_COMPUTE_PROTO", executeMode: "RANK_ZERO" })
-  firstAlone(batch: DataProto): Promise<DataProto> {
-    return Promise.resolve(batch);
-  }
 }
 
 describe("joined batches", () => {
@@ -104,7 +99,8 @@ describe("joined batches", () => {
     const own = rowsOf([1, 2, 3]).padToDivisor(4);
     expect(valuesOf(await group.repeat(own, 1))).toEqual([1, 2, 3, 1]);
     expect(valuesOf(await group.summary(rowsOf([1, 2, 3, 4, 5, 6, 7, 8])))).toEqual([2, 2, 2, 2]);
-    expect(valuesOf(await group.firstAlone(rowsOf([1, 2, 3, 4, 5])))).toEqual([1, 2]);
+    const first = { ranks: [0], shareOf: [0, 1, 2, 3] };
+    expect(valuesOf(await joinBatches([rowsOf([1, 2])], [rowsOf([1, 2, 3, 4, 5])], first))).toEqual([1, 2]);
   });
 
   it("lose what was made of padding alone where the count follows no rule", async () => {
