@@ -12,17 +12,24 @@ import { thrownText } from "./thrown-text.ts";
 import { watchedCall } from "./watched-call.ts";
 import type { MeshPlace } from "./worker.ts";
 
+/** The method of every worker that tells where it stands in a mesh. */
+const QUERY = "queryMesh";
+
 /** Calls of registered methods on ranks that other groups may share. None throws: whatever is wrong with a call, its promise rejects. */
 export class GroupCalls implements DispatchTarget {
   readonly worldSize: number;
   private readonly meshes = new Map<string, Promise<readonly MeshPlace[]>>();
   private closed = false;
 
-  /** @param prefix what the ranks' own names of the methods begin with. */
+  /**
+   * @param prefix what the ranks' own names of the methods begin with.
+   * @param roles methods of each of the colocated workers, whose names in `methods` begin with the role
+   */
   constructor(
     readonly name: string,
     private readonly shared: SharedRanks,
     private readonly methods: ReadonlyMap<string, MethodOptions>,
+    private readonly roles: ReadonlyMap<string, ReadonlyMap<string, MethodOptions>>,
     private readonly prefix: string,
     private readonly log: Logger,
   ) {
@@ -63,16 +70,9 @@ export class GroupCalls implements DispatchTarget {
     return this.begin(method, () => this.together([0], method, [args]).then(([result]) => result));
   }
 
+  /** @throws VERL_WORKER_METHOD_UNKNOWN for a group of colocated workers, each of which stands in meshes of its own */
   mesh(name: string): Promise<readonly MeshPlace[]> {
-    let places = this.meshes.get(name);
-    if (!places) {
-      const ranks = this.shared.handles.map((_, rank) => this.execute(rank, "queryMesh", [name]));
-      places = Promise.all(ranks) as Promise<MeshPlace[]>;
-      // Asked again after a failure: a worker may stand in the mesh by then.
-      places.catch(() => this.meshes.delete(name));
-      this.meshes.set(name, places);
-    }
-    return places;
+    return this.begin(QUERY, () => this.placesIn(name, QUERY));
   }
 
   /** No call begins any more. */
@@ -80,11 +80,42 @@ export class GroupCalls implements DispatchTarget {
     this.closed = true;
   }
 
+  /** Why nothing can be asked of the group any more. */
+  disposedBefore(method: string): VerlError {
+    return new VerlError("VERL_WORKER_DIED", `${this.name} has been disposed; the call was ${method}.`, {
+      hint: "Dispose a group after its last call.",
+    });
+  }
+
   private async run(method: string, options: MethodOptions, given: readonly unknown[]): Promise<unknown> {
     const args = options.materializeFutures ? await materialize(given) : given;
-    const call = new DispatchedCall(this, method, options, args);
+    const query = this.besideOf(method, QUERY);
+    const target = { name: this.name, worldSize: this.worldSize, mesh: (mesh: string) => this.placesIn(mesh, query) };
+    const call = new DispatchedCall(target, method, options, args);
     const { lists, ranks } = await call.spread();
     return call.gather(await this.together(ranks, method, lists), ranks);
+  }
+
+  /** Asks the ranks once. @param query the method that tells where the worker stands */
+  private placesIn(mesh: string, query: string): Promise<readonly MeshPlace[]> {
+    const key = `${query} ${mesh}`;
+    let places = this.meshes.get(key);
+    if (!places) {
+      const ranks = this.shared.handles.map((_, rank) => this.execute(rank, query, [mesh]));
+      places = Promise.all(ranks) as Promise<MeshPlace[]>;
+      // Asked again after a failure: a worker may stand in the mesh by then.
+      places.catch(() => this.meshes.delete(key));
+      this.meshes.set(key, places);
+    }
+    return places;
+  }
+
+  /** The group's name for another method of the worker that has this one. */
+  private besideOf(method: string, other: string): string {
+    const role = [...this.roles].find(
+      ([name, methods]) => method.startsWith(`${name}_`) && methods.has(method.slice(name.length + 1)),
+    )?.[0];
+    return role === undefined ? other : `${role}_${other}`;
   }
 
   /** Argument lists of `worldSize` elements give rank i its own, anything else goes to every rank. */
@@ -129,12 +160,6 @@ export class GroupCalls implements DispatchTarget {
     const known = [...this.methods.keys()].join(", ");
     return new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no registered method "${method}".`, {
       hint: `Registered methods: ${known || "none"}. Mark a method with @register to call it through its group.`,
-    });
-  }
-
-  private disposedBefore(method: string): VerlError {
-    return new VerlError("VERL_WORKER_DIED", `${this.name} has been disposed; the call was ${method}.`, {
-      hint: "Dispose a group after its last call.",
     });
   }
 }

@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { disposedRank } from "./disposed-rank.ts";
 import type { NodeResources } from "./node-resources.ts";
 import { ExchangeHub, MeetingPeers } from "./peers.ts";
 import { callRegistered } from "./register.ts";
@@ -16,7 +17,7 @@ export class InlineTransport implements Transport {
   }
 
   spawn(request: SpawnRequest): Promise<readonly RankHandle[]> {
-    const { worker, pool, env, log, metrics, local } = request;
+    const { name, worker, pool, env, log, metrics, local } = request;
     const hub = new ExchangeHub(pool.worldSize);
     const handles = pool.places.map((place) => {
       const { rank, localRank, localWorldSize } = place;
@@ -36,7 +37,7 @@ export class InlineTransport implements Transport {
         metrics,
         local,
       };
-      return new InlineRank(place, worker.construct(context), peers, hub);
+      return new InlineRank(place, name, worker.construct(context), peers, hub);
     });
     return Promise.resolve(handles);
   }
@@ -54,6 +55,7 @@ class InlineRank implements RankHandle {
 
   constructor(
     { rank }: RankPlace,
+    private readonly group: string,
     private readonly worker: Worker,
     private readonly peers: MeetingPeers,
     private readonly hub: ExchangeHub,
@@ -62,6 +64,8 @@ class InlineRank implements RankHandle {
   }
 
   async call(method: string, args: readonly unknown[]): Promise<unknown> {
+    const { group, rank, place } = this;
+    if (this.disposed) throw disposedRank({ group, rank, place, method });
     this.peers.resume();
     return callRegistered(this.worker, method, args);
   }

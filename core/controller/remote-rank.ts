@@ -2,6 +2,7 @@ import { VerlError } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
 import { CallLive } from "./call-live.ts";
 import { sourceOf } from "./class-with-init-args.ts";
+import { disposedRank } from "./disposed-rank.ts";
 import type { HealthEvent } from "./health.ts";
 import { unpackError } from "./packed-error.ts";
 import { nothingLive, pack, unpack } from "./payload.ts";
@@ -268,13 +269,8 @@ class RemoteRank implements RankHandle {
   }
 
   private died(method: string): VerlError {
-    if (this.stopping) {
-      return new VerlError(
-        "VERL_WORKER_DIED",
-        `Rank ${this.rank} of ${this.request.name} (${this.place}) was disposed with its group; the call was ${method}.`,
-        { hint: "Dispose a group after its last call.", details: { rank: this.rank, method, reason: this.death } },
-      );
-    }
+    const { rank, place } = this;
+    if (this.stopping) return disposedRank({ group: this.request.name, rank, place, method }, this.death);
     return new VerlError(
       "VERL_WORKER_DIED",
       `Rank ${this.rank} of ${this.request.name} (${this.place}) ${this.death}; the call was ${method}.`,

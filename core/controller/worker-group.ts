@@ -93,7 +93,7 @@ export class WorkerGroup implements DispatchTarget {
     prefix: string,
     log: Logger,
   ) {
-    this.#calls = new GroupCalls(name, shared, methods, prefix, log);
+    this.#calls = new GroupCalls(name, shared, methods, roles, prefix, log);
     this.#shared = shared;
     this.#roles = roles;
     this.#log = log;
@@ -165,11 +165,12 @@ export class WorkerGroup implements DispatchTarget {
 
   /**
    * A group for each role of colocated workers, with the methods' own names; all of them share the ranks, which end with the last.
-   * @param roles those wanted; default: all. @throws VERL_WORKER_METHOD_UNKNOWN for a role that the workers do not have,
-   *   VERL_WORKER_METHOD_TAKEN; no group has been made then.
+   * @param roles those wanted, each once; default: all. @throws VERL_WORKER_METHOD_UNKNOWN for a role that the workers do not have,
+   *   VERL_WORKER_METHOD_TAKEN, VERL_WORKER_DIED once this group is disposed; no group has been made then.
    */
   spawn(roles?: readonly string[]): Readonly<Record<string, WorkerGroup>> {
-    const wanted = (roles ?? [...this.#roles.keys()]).map((role) => {
+    if (this.#disposed) throw this.#calls.disposedBefore("spawn");
+    const wanted = [...new Set(roles ?? this.#roles.keys())].map((role) => {
       const own = { role, name: `${this.name}.${role}`, methods: this.#methodsOf(role) };
       requireFreeNames(own.name, own.methods);
       return own;
@@ -253,8 +254,15 @@ function requireFreeVariables(name: string, env: Readonly<Record<string, string>
   });
 }
 
-/** A group has its workers' methods beside its own. */
+/** A group has its workers' methods beside its own, and is itself what a promise gives. */
 function requireFreeNames(name: string, methods: Methods): void {
+  if (methods.has("then")) {
+    throw new VerlError(
+      "VERL_WORKER_METHOD_TAKEN",
+      `${name}.then is registered, but whoever awaits a group with a "then" would wait for that method.`,
+      { hint: "Rename the worker's method." },
+    );
+  }
   const taken = [...methods.keys()].find((method) => method in WorkerGroup.prototype);
   if (taken === undefined) return;
   throw new VerlError(

@@ -258,6 +258,26 @@ describe("a worker group", () => {
     expect(transport.spawned).toBe(0);
   });
 
+  it("refuses a method that would make a promise of the group, before a rank starts", async () => {
+    class Thenable extends Worker {
+      @register()
+      async then(): Promise<void> {
+        return Promise.resolve();
+      }
+    }
+    const transport = new Watched();
+    const taken = {
+      code: "VERL_WORKER_METHOD_TAKEN",
+      message: 'odd.then is registered, but whoever awaits a group with a "then" would wait for that method.',
+    };
+    await expect(WorkerGroup.create(Thenable, [], { transport, name: "odd" })).rejects.toMatchObject(taken);
+    expect(transport.spawned).toBe(0);
+    const both = await WorkerGroup.start(createColocatedWorkerClass({ odd: new ClassWithInitArgs(Thenable) }), {
+      name: "both",
+    });
+    expect(() => both.spawn()).toThrow("both.odd.then is registered");
+  });
+
   it("lets a worker's method have a name that groups use only inside", async () => {
     class Logger extends Worker {
       @register({ dispatchMode: "ONE_TO_ALL" })
