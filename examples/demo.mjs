@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, "..");
 /**
  * SFT, then reinforcement learning, then a look at whether the target was reached.
  * @param name Folder of the example. @param makeData Its data. @param steps, expect Defaults of the options. @param summary For `--help`.
- * @returns what `verl train --json` prints, and the options.
+ * @returns the validation and the steps done as `verl train --json` prints them, and the options.
  */
 export async function runDemo({ name, makeData, steps, expect, summary, command }) {
   const { values: options, positionals: overrides } = readArguments({ steps, expect, summary, command });
@@ -47,14 +47,15 @@ export async function runDemo({ name, makeData, steps, expect, summary, command 
     ...seed,
   ]);
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
-  return { validation: JSON.parse(printed).validation, options, seconds };
+  const { validation, step } = JSON.parse(printed);
+  return { validation, step, options, seconds };
 }
 
 /** Tells the accuracy, and ends with exit code 1 below the target. */
-export function tellAccuracy({ validation, options, seconds }, also = "") {
+export function tellAccuracy({ validation, step, options, seconds }, also = "") {
   const accuracy = measured(validation, "reward");
   if (accuracy === undefined) return console.log("\nThe run was complete already: nothing was trained or validated.");
-  console.log(`\nHeld-out accuracy ${accuracy.toFixed(3)}${also} after ${options.steps} steps; ${seconds} s in all.`);
+  console.log(`\nHeld-out accuracy ${accuracy.toFixed(3)}${also} after ${step} steps; ${seconds} s in all.`);
   if (accuracy >= Number(options.expect)) return;
   console.error(`That is below the target of ${options.expect}.`);
   process.exitCode = 1;
