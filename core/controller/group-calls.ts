@@ -5,6 +5,7 @@ import { callFailure } from "./call-failure.ts";
 import { DataProtoFuture } from "./data-proto-future.ts";
 import type { DispatchTarget } from "./dispatch.ts";
 import { DispatchedCall } from "./dispatched-call.ts";
+import type { GroupCall } from "./group-call.ts";
 import { joinsBatches } from "./method-modes.ts";
 import type { MethodOptions } from "./register.ts";
 import type { SharedRanks } from "./shared-ranks.ts";
@@ -51,7 +52,10 @@ export class GroupCalls implements DispatchTarget {
   /** One promise a rank, at once. */
   onEach(method: string, args: readonly unknown[]): Promise<unknown>[] {
     const lists = this.laidOut(args);
-    return this.shared.handles.map((_, rank) => this.onRank(rank, method, lists[rank]!));
+    let parts: Promise<unknown>[] | undefined;
+    const begun = (): Promise<unknown>[] =>
+      (parts ??= this.shared.begin([...lists.keys()], (rank, call) => this.execute(call, rank, method, lists[rank]!)));
+    return lists.map((_, rank) => this.begin(method, () => begun()[rank]!));
   }
 
   /** On all ranks, to the end. */
@@ -62,12 +66,7 @@ export class GroupCalls implements DispatchTarget {
 
   /** On one rank, at once. */
   onRank(rank: number, method: string, args: readonly unknown[]): Promise<unknown> {
-    return this.begin(method, () => this.execute(rank, method, args));
-  }
-
-  /** On the first rank; where it fails, those that wait for it are told. */
-  onFirst(method: string, args: readonly unknown[]): Promise<unknown> {
-    return this.begin(method, () => this.together([0], method, [args]).then(([result]) => result));
+    return this.begin(method, () => this.shared.begin([rank], (_, call) => this.execute(call, rank, method, args))[0]!);
   }
 
   /** @throws VERL_WORKER_METHOD_UNKNOWN for a group of colocated workers, each of which stands in meshes of its own */
@@ -101,8 +100,9 @@ export class GroupCalls implements DispatchTarget {
     const key = `${query} ${mesh}`;
     let places = this.meshes.get(key);
     if (!places) {
-      const ranks = this.shared.handles.map((_, rank) => this.execute(rank, query, [mesh]));
-      places = Promise.all(ranks) as Promise<MeshPlace[]>;
+      const ranks = [...this.shared.handles.keys()];
+      const asked = this.shared.begin(ranks, (rank, call) => this.execute(call, rank, query, [mesh]));
+      places = Promise.all(asked) as Promise<MeshPlace[]>;
       // Asked again after a failure: a worker may stand in the mesh by then.
       places.catch(() => this.meshes.delete(key));
       this.meshes.set(key, places);
@@ -131,10 +131,10 @@ export class GroupCalls implements DispatchTarget {
     method: string,
     lists: readonly (readonly unknown[])[],
   ): Promise<unknown[]> {
-    return this.shared.onEach(ranks, (rank) => this.execute(rank, method, lists[rank]!));
+    return this.shared.onEach(ranks, (rank, call) => this.execute(call, rank, method, lists[rank]!));
   }
 
-  private async execute(rank: number, method: string, args: readonly unknown[]): Promise<unknown> {
+  private async execute(call: GroupCall, rank: number, method: string, args: readonly unknown[]): Promise<unknown> {
     const handle = this.shared.handles[rank];
     if (!handle) {
       throw new VerlError("VERL_DISPATCH_ARGUMENTS", `${this.name} has no rank ${rank} to call ${method} on.`, {
@@ -142,7 +142,7 @@ export class GroupCalls implements DispatchTarget {
       });
     }
     try {
-      return await handle.call(this.prefix + method, await materialize(args));
+      return await handle.call(this.prefix + method, await materialize(args), call);
     } catch (error) {
       throw callFailure({ group: this.name, rank, place: handle.place, method, args }, error);
     }

@@ -10,6 +10,7 @@ export {
   type ExecuteMode,
   type RankArguments,
 } from "./dispatch.ts";
+export type { GroupCall } from "./group-call.ts";
 export { HEALTH_LIMITS, type HealthEvent, type HealthLimits } from "./health.ts";
 export { InlineTransport } from "./inline-transport.ts";
 export type { NodeResources, Resources } from "./node-resources.ts";

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { disposedRank } from "./disposed-rank.ts";
+import type { GroupCall } from "./group-call.ts";
 import type { NodeResources } from "./node-resources.ts";
 import { ExchangeHub, MeetingPeers } from "./peers.ts";
 import { callRegistered } from "./register.ts";
@@ -63,16 +64,15 @@ class InlineRank implements RankHandle {
     this.rank = rank;
   }
 
-  async call(method: string, args: readonly unknown[]): Promise<unknown> {
+  async call(method: string, args: readonly unknown[], call: GroupCall): Promise<unknown> {
     const { group, rank, place } = this;
     if (this.disposed) throw disposedRank({ group, rank, place, method });
-    this.peers.resume();
-    return callRegistered(this.worker, method, args);
+    return this.peers.within(call, () => callRegistered(this.worker, method, args));
   }
 
-  interrupt(reason: string): void {
-    this.hub.clear();
-    this.peers.interrupt(reason);
+  interrupt(reason: string, call?: GroupCall): void {
+    this.hub.interrupt(call);
+    this.peers.interrupt(reason, call);
   }
 
   onHealth(): void {}

@@ -1,8 +1,11 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { VerlError } from "../errors/index.ts";
+import { CallLanes, OUTSIDE, type GroupCall } from "./group-call.ts";
 
 /**
- * The ranks of one group among themselves. Every rank makes the same calls in the same order; a rank that is missing keeps the others
- * waiting, and when it has failed, theirs fail too.
+ * The ranks of one group among themselves. Every rank makes the same exchanges in the same order, counted from the start of the call in
+ * which it makes them: calls that overlap exchange apart. A rank that is missing keeps the others waiting, and when it has failed, theirs
+ * fail too. An exchange in a call that does not run on every rank, or after its call has ended, fails: VERL_WORKER_FAILED.
  */
 export interface Peers {
   readonly rank: number;
@@ -17,22 +20,38 @@ export interface Peers {
 }
 
 /** Number of an exchange. */
-export interface Turn {
-  /** Raised by each interruption, so that what was under way then is not taken for what comes after. */
-  readonly generation: number;
-  /** Counts the rank's exchanges of this generation from 0. */
+export interface Turn extends Pick<GroupCall, "id" | "lane"> {
+  /** Counts the rank's exchanges of the call from 0. */
   readonly round: number;
 }
 
 /** Brings a value to an exchange and waits for those of all ranks. */
 export type Meet = (turn: Turn, value: unknown) => Promise<unknown[]>;
 
+/** The exchanges of one call on one rank. */
+interface Scope {
+  round: number;
+  /** Where there are none any more: the error that says why. */
+  broken?: () => VerlError;
+  readonly waiting: Set<(error: VerlError) => void>;
+}
+
+/** In which call a piece of work is; a worker in this thread may call others, which are in calls of their own. */
+interface Within {
+  readonly peers: MeetingPeers;
+  readonly call: GroupCall;
+  readonly scope: Scope;
+  readonly outer: Within | undefined;
+}
+
+const ON_ALL = "Call the method on every rank at once: by its own modes, or by executeAll.";
+const IN_TIME = "Wait for every exchange before the method returns.";
+
+const current = new AsyncLocalStorage<Within>();
+
 /** Peers that meet in any way; a transport that has shared memory overrides `sum`. */
 export class MeetingPeers implements Peers {
-  private generation = 0;
-  private round = 0;
-  private broken: VerlError | undefined;
-  private readonly waiting = new Set<(error: VerlError) => void>();
+  private readonly scopes = new CallLanes<Scope>(() => ({ round: 0, waiting: new Set() }));
 
   constructor(
     readonly rank: number,
@@ -41,7 +60,7 @@ export class MeetingPeers implements Peers {
   ) {}
 
   exchange<T>(value: T): Promise<T[]> {
-    return this.meeting(() => this.meet(this.turn(), value) as Promise<T[]>);
+    return this.meeting((next) => this.meet(next(), value) as Promise<T[]>);
   }
 
   async sum(values: Float32Array | Float64Array): Promise<void> {
@@ -52,33 +71,65 @@ export class MeetingPeers implements Peers {
     addInOrder(values, parts);
   }
 
-  /** A rank has failed: exchanges under way, and those that are begun before `resume`, fail. */
-  interrupt(reason: string): void {
-    this.broken = new VerlError("VERL_WORKER_FAILED", `Rank ${this.rank} waited for the other ranks, but ${reason}`);
-    this.generation += 1;
-    this.round = 0;
-    for (const reject of this.waiting) reject(this.broken);
-    this.waiting.clear();
+  /** Does the work of a call: exchanges that it makes, now or later, are this call's. */
+  async within<T>(call: GroupCall, work: () => Promise<T>): Promise<T> {
+    // Nothing to keep apart, and following the work would cost a little at each of its promises.
+    if (this.worldSize === 1) return work();
+    const scope = this.scopes.at(call)!;
+    if (!call.whole) this.break(scope, "cannot exchange with ranks on which its call does not run.", ON_ALL);
+    try {
+      return await current.run({ peers: this, call, scope, outer: current.getStore() }, work);
+    } finally {
+      this.break(scope, "exchanges with the other ranks after its call has ended.", IN_TIME);
+      this.forget(call);
+    }
   }
 
-  /** A new call of the group begins. */
-  resume(): void {
-    this.broken = undefined;
+  /**
+   * A rank has failed in a call: exchanges in it that are under way, and those that come, fail.
+   * @param call default: every call under way, and what is outside of calls
+   */
+  interrupt(reason: string, call?: GroupCall): void {
+    const scopes = call ? [this.scopes.at(call)] : [this.scopes.at(OUTSIDE), ...this.scopes.all()];
+    for (const scope of scopes) if (scope) this.break(scope, `waited for the other ranks, but ${reason}`);
+    this.forget(call);
   }
 
-  protected turn(): Turn {
-    return { generation: this.generation, round: this.round++ };
-  }
+  /** Called once a call, or every one, exchanges no more; for those that keep something of it. */
+  protected forget(_call?: GroupCall): void {}
 
-  /** What `begin` waits for, unless an interruption comes first. */
-  protected meeting<T>(begin: () => Promise<T>): Promise<T> {
-    if (this.broken) return Promise.reject(this.broken);
-    return new Promise<T>((resolve, reject) => {
-      this.waiting.add(reject);
-      begin()
+  /**
+   * What `begin` waits for, unless the call is interrupted first.
+   * @param begin is given what numbers its exchanges
+   */
+  protected meeting<T>(begin: (next: () => Turn, call: GroupCall) => Promise<T>): Promise<T> {
+    const { call, scope } = this.here();
+    if (scope.broken) return Promise.reject(scope.broken());
+    const { id, lane } = call;
+    const met = new Promise<T>((resolve, reject) => {
+      scope.waiting.add(reject);
+      begin(() => ({ id, lane, round: scope.round++ }), call)
         .then(resolve, reject)
-        .finally(() => this.waiting.delete(reject));
+        .finally(() => scope.waiting.delete(reject));
     });
+    // One for which nobody waits does not end the process.
+    met.catch(() => undefined);
+    return met;
+  }
+
+  private here(): { call: GroupCall; scope: Scope } {
+    let within = current.getStore();
+    while (within && within.peers !== this) within = within.outer;
+    return within ?? { call: OUTSIDE, scope: this.scopes.at(OUTSIDE)! };
+  }
+
+  /** No exchanges of the call any more; the first reason counts. */
+  private break(scope: Scope, what: string, hint?: string): void {
+    if (scope.broken) return;
+    const failure = (): VerlError => new VerlError("VERL_WORKER_FAILED", `Rank ${this.rank} ${what}`, { hint });
+    scope.broken = failure;
+    for (const reject of scope.waiting) reject(failure());
+    scope.waiting.clear();
   }
 }
 
@@ -134,29 +185,36 @@ interface Round {
 
 /** Where exchanges meet in the controller: collects what the ranks bring and gives all of it to each once the last has come. */
 export class ExchangeHub {
-  private readonly rounds = new Map<string, Round>();
+  private readonly calls = new CallLanes(() => ({ rounds: new Map<number, Round>(), closed: false }));
 
   constructor(private readonly worldSize: number) {}
 
-  /** @param deliver gets the values in rank order. */
-  bring(rank: number, { generation, round }: Turn, value: unknown, deliver: (all: unknown[]) => void): void {
-    const key = `${generation}/${round}`;
-    const open = this.rounds.get(key) ?? {
+  /** @param deliver gets the values in rank order; never called where the exchange's call is interrupted. */
+  bring(rank: number, turn: Turn, value: unknown, deliver: (all: unknown[]) => void): void {
+    const call = this.calls.at(turn);
+    if (!call || call.closed) return;
+    const { rounds } = call;
+    const open = rounds.get(turn.round) ?? {
       values: new Array<unknown>(this.worldSize),
       missing: this.worldSize,
       deliver: [],
     };
-    this.rounds.set(key, open);
+    rounds.set(turn.round, open);
     open.values[rank] = value;
     open.deliver.push(deliver);
     open.missing -= 1;
     if (open.missing > 0) return;
-    this.rounds.delete(key);
+    rounds.delete(turn.round);
     for (const give of open.deliver) give(open.values);
   }
 
-  /** Forgets what was brought so far: a rank has failed, and the others are told not to wait. */
-  clear(): void {
-    this.rounds.clear();
+  /** A rank has failed in the call, or in all of them, and the others are told not to wait: forgets what was brought, and what will be. */
+  interrupt(call?: GroupCall): void {
+    const closing = call ? [this.calls.at(call)] : this.calls.all();
+    for (const state of closing) {
+      if (!state) continue;
+      state.closed = true;
+      state.rounds.clear();
+    }
   }
 }

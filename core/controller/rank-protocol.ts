@@ -1,3 +1,4 @@
+import type { GroupCall } from "./group-call.ts";
 import type { Turn } from "./peers.ts";
 
 /**
@@ -8,20 +9,20 @@ import type { Turn } from "./peers.ts";
  */
 
 /** Raised when a message changes its meaning; both ends run the same version of the package otherwise. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 
 /** JSON with references to the message's blobs. */
 export type Packed = unknown;
 
 export type ToRank =
   | { type: "start"; protocol: typeof PROTOCOL; spec: RankSpec; args: Packed }
-  | { type: "call"; id: number; method: string; args: Packed }
+  | { type: "call"; id: number; call: GroupCall; method: string; args: Packed }
   /** A signal that was among the arguments of a call has fired. */
   | { type: "abort"; signal: number; reason: PackedError }
   /** Everything that the ranks brought to an exchange. */
   | { type: "exchange"; turn: Turn; values: Packed }
-  /** A rank has failed: exchanges fail until the next call. */
-  | { type: "interrupt"; reason: string }
+  /** A rank has failed: exchanges in that call, or in every one, fail. */
+  | { type: "interrupt"; reason: string; call?: GroupCall }
   | { type: "ping" }
   | { type: "stop" };
 

@@ -3,6 +3,7 @@ import { isAbort } from "../errors/is-abort.ts";
 import { CallLive } from "./call-live.ts";
 import { sourceOf } from "./class-with-init-args.ts";
 import { disposedRank } from "./disposed-rank.ts";
+import type { GroupCall } from "./group-call.ts";
 import type { HealthEvent } from "./health.ts";
 import { unpackError } from "./packed-error.ts";
 import { nothingLive, pack, unpack } from "./payload.ts";
@@ -117,7 +118,7 @@ class RemoteRank implements RankHandle {
     }
   }
 
-  call(method: string, args: readonly unknown[]): Promise<unknown> {
+  call(method: string, args: readonly unknown[], call: GroupCall): Promise<unknown> {
     if (this.death !== undefined) return Promise.reject(this.died(method));
     const live = new CallLive(
       () => this.nextLive++,
@@ -127,14 +128,14 @@ class RemoteRank implements RankHandle {
       const { packed, blobs } = pack(args, `an argument of ${this.request.name}.${method}`, live);
       const id = this.nextCall++;
       this.calls.set(id, { method, resolve, reject, live });
-      this.send({ type: "call", id, method, args: packed }, blobs);
+      this.send({ type: "call", id, call, method, args: packed }, blobs);
       live.follow();
     });
   }
 
-  interrupt(reason: string): void {
-    this.options.hub?.clear();
-    this.send({ type: "interrupt", reason });
+  interrupt(reason: string, call?: GroupCall): void {
+    this.options.hub?.interrupt(call);
+    this.send({ type: "interrupt", reason, call });
   }
 
   onHealth(listener: (event: HealthEvent) => void): void {

@@ -2,6 +2,7 @@ import { VerlError } from "../errors/index.ts";
 import { importSource, loadPlugin, type Logger } from "../registry/index.ts";
 import type { WorkerPart } from "./class-with-init-args.ts";
 import { constructParts, methodsOf } from "./colocated.ts";
+import type { GroupCall } from "./group-call.ts";
 import { Listener } from "./listener.ts";
 import { packError, unpackError } from "./packed-error.ts";
 import { nothingLive, pack, unpack, type LiveBridge } from "./payload.ts";
@@ -32,7 +33,7 @@ class RankServer {
   private name = "";
   private methods: ReadonlySet<string> = new Set();
   private readonly signals = new Map<number, AbortController>();
-  private readonly exchanges = new Map<string, (values: unknown[]) => void>();
+  private readonly exchanges = new Map<string, { id: number; resolve: (values: unknown[]) => void }>();
   private peers: MeetingPeers | undefined;
   private ended = false;
 
@@ -67,8 +68,8 @@ class RankServer {
       case "exchange":
         return this.met(message.turn, unpack(message.values, blobs, nothingLive) as unknown[]);
       case "interrupt":
-        this.exchanges.clear();
-        return this.peers?.interrupt(message.reason);
+        this.forgetExchanges(message.call);
+        return this.peers?.interrupt(message.reason, message.call);
       case "ping":
         return this.send({ type: "pong" });
       case "stop":
@@ -122,7 +123,7 @@ class RankServer {
   }
 
   private async call(
-    { id, method, args }: Extract<ToRank, { type: "call" }>,
+    { id, call, method, args }: Extract<ToRank, { type: "call" }>,
     blobs: readonly Uint8Array[],
   ): Promise<void> {
     const numbers: number[] = [];
@@ -141,18 +142,19 @@ class RankServer {
         }),
     };
     try {
-      if (!this.worker || !this.methods.has(method)) {
+      const { worker, peers } = this;
+      if (!worker || !peers || !this.methods.has(method)) {
         throw new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no registered method "${method}".`);
       }
-      this.peers?.resume();
       const values = unpack(args, blobs, bridge) as unknown[];
-      const result = await callRegistered(this.worker, method, values);
+      const result = await peers.within(call, () => callRegistered(worker, method, values));
       const { packed, blobs: bytes } = pack(result, `the result of ${this.name}.${method}`, nothingLive);
       this.send({ type: "result", id, value: packed }, bytes);
     } catch (error) {
       this.send({ type: "error", id, error: packError(error) });
     } finally {
       for (const number of numbers) this.signals.delete(number);
+      this.forgetExchanges(call);
     }
   }
 
@@ -164,13 +166,18 @@ class RankServer {
     return new MeetingPeers(rank, worldSize, (turn, value) => {
       const { packed, blobs } = pack(value, `an exchange of ${name}`, nothingLive);
       this.send({ type: "exchange", turn, value: packed }, blobs);
-      return new Promise((resolve) => this.exchanges.set(turnKey(turn), resolve));
+      return new Promise((resolve) => this.exchanges.set(turnKey(turn), { id: turn.id, resolve }));
     });
   }
 
   private met(turn: Turn, values: unknown[]): void {
-    this.exchanges.get(turnKey(turn))?.(values);
+    this.exchanges.get(turnKey(turn))?.resolve(values);
     this.exchanges.delete(turnKey(turn));
+  }
+
+  /** Nobody waits any more for the exchanges of a call, or of any. */
+  private forgetExchanges(call?: GroupCall): void {
+    for (const [key, { id }] of this.exchanges) if (!call || call.id === id) this.exchanges.delete(key);
   }
 
   private logger(): Logger {
@@ -209,7 +216,7 @@ class RankServer {
   }
 }
 
-const turnKey = ({ generation, round }: Turn): string => `${generation}/${round}`;
+const turnKey = ({ id, round }: Turn): string => `${id}/${round}`;
 
 async function importWorker({ module, name }: RankSpec["parts"][number]): Promise<WorkerClass> {
   const found = (await importSource(module))[name];

@@ -1,14 +1,23 @@
 import type { Logger } from "../registry/index.ts";
+import type { GroupCall } from "./group-call.ts";
 import type { HealthEvent } from "./health.ts";
+import { thrownText } from "./thrown-text.ts";
 import type { RankHandle } from "./transport.ts";
 
 /** Seconds that calls under way have when the ranks are to end. */
 const LEAVE_S = 10;
 
+/** What one rank does of a call. */
+type RankWork = (rank: number, call: GroupCall) => Promise<unknown>;
+
 /** What groups on the same ranks share: the ranks, whose turn it is, and whether one of them has died. */
 export class SharedRanks {
   /** End of the last blocking call: the ranks do one after the other, whatever group asks. */
   private tail: Promise<unknown> = Promise.resolve();
+  /** Calls that have begun. */
+  private calls = 0;
+  /** Lanes of the calls under way. */
+  private readonly lanes = new Set<number>();
   /** Groups that have joined and not left. */
   private users = 0;
   /** The first rank that died. */
@@ -46,24 +55,48 @@ export class SharedRanks {
   }
 
   /**
-   * Does the work on some ranks at once. Every rank is waited for, so that none still runs when the caller hears of a failure; ranks that
-   * wait for the failed one are told not to. Only a death is not waited for.
+   * Does the work on some ranks at once, as one call. Where one fails, those that wait for it in this call are told not to.
+   * @returns one promise a rank, in the order given
+   */
+  begin(ranks: readonly number[], work: RankWork): Promise<unknown>[] {
+    const call = { id: ++this.calls, lane: this.takeLane(), whole: new Set(ranks).size === this.handles.length };
+    // In a call that is not on every rank, none waits for others.
+    let told = !call.whole || this.handles.length === 1;
+    const parts = ranks.map((rank) =>
+      work(rank, call).catch((error: unknown) => {
+        if (!told) this.interrupt(`rank ${rank} failed: ${thrownText(error)}`, call);
+        told = true;
+        throw error;
+      }),
+    );
+    void Promise.allSettled(parts).then(() => this.lanes.delete(call.lane));
+    return parts;
+  }
+
+  /**
+   * As `begin`, to the end. Every rank is waited for, so that none still runs when the caller hears of a failure; only a death is not
+   * waited for.
    * @returns one result a rank, in the order given. @throws what the first failed with.
    */
-  async onEach(ranks: readonly number[], work: (rank: number) => Promise<unknown>): Promise<unknown[]> {
+  async onEach(ranks: readonly number[], work: RankWork): Promise<unknown[]> {
     const failures: unknown[] = [];
-    const calls = ranks.map((rank) =>
-      work(rank).catch((error: unknown) => {
-        if (failures.push(error) === 1 && this.handles.length > 1) {
-          const reason = error instanceof Error ? error.message : String(error);
-          this.interrupt(`rank ${rank} failed: ${reason}`);
-        }
+    const parts = this.begin(ranks, work).map((part) =>
+      part.catch((error: unknown) => {
+        failures.push(error);
         if (this.death) throw error;
       }),
     );
-    const outputs = await Promise.all(calls);
+    const outputs = await Promise.all(parts);
     if (failures.length > 0) throw failures[0];
     return outputs;
+  }
+
+  /** The first that no call under way has. */
+  private takeLane(): number {
+    let lane = 0;
+    while (this.lanes.has(lane)) lane += 1;
+    this.lanes.add(lane);
+    return lane;
   }
 
   private note(event: HealthEvent): void {
@@ -78,7 +111,7 @@ export class SharedRanks {
     }
   }
 
-  private interrupt(reason: string): void {
-    for (const handle of this.handles) handle.interrupt(reason);
+  private interrupt(reason: string, call?: GroupCall): void {
+    for (const handle of this.handles) handle.interrupt(reason, call);
   }
 }

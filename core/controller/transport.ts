@@ -2,6 +2,7 @@ import type { ClassEntry } from "../registry/entry.ts";
 import type { Logger } from "../registry/logger.ts";
 import type { MetricsSink } from "../registry/metrics-sink.ts";
 import type { DeferredWorker } from "./class-with-init-args.ts";
+import type { GroupCall } from "./group-call.ts";
 import type { HealthEvent, HealthLimits } from "./health.ts";
 import type { NodeResources } from "./node-resources.ts";
 import type { RankPlace, ResourcePool } from "./resource-pool.ts";
@@ -43,15 +44,17 @@ export interface RankHandle {
   /**
    * Calls a registered method. Arguments and result cross by `payload.ts`: batches as Arrow bytes, arrays as bytes, the rest as JSON;
    * an `AbortSignal` is followed over there.
+   * @param call the group's call that this is a part of, to which the exchanges belong that the method makes with other ranks
    * @throws what the method threw, with the rank's own stack; VERL_WORKER_DIED once the rank is gone;
    *   VERL_WORKER_PAYLOAD for what cannot cross.
    */
-  call(method: string, args: readonly unknown[]): Promise<unknown>;
+  call(method: string, args: readonly unknown[], call: GroupCall): Promise<unknown>;
   /**
-   * Another rank of the group has failed: exchanges of `Worker.peers` that this one is in, or begins before its next call, fail with
-   * the reason, in words that complete "…, but": `rank 1 failed: no such layer`.
+   * Another rank of the group has failed: exchanges of `Worker.peers` that this one makes in the call, now or later, fail.
+   * @param reason in words that complete "…, but": `rank 1 failed: no such layer`
+   * @param call may not have reached the rank yet. Default: every call under way, and the exchanges outside of calls.
    */
-  interrupt(reason: string): void;
+  interrupt(reason: string, call?: GroupCall): void;
   /** Told of every change of the rank's health; of an earlier death at once. */
   onHealth(listener: (event: HealthEvent) => void): void;
   /** Lets the worker dispose itself, then ends its thread or process; one that does not end within seconds is killed. Again: nothing. */

@@ -216,7 +216,7 @@ export class WorkerGroup implements DispatchTarget {
   }
 
   executeRankZeroSync(method: string, ...args: unknown[]): Promise<unknown> {
-    return this.#calls.onFirst(method, args);
+    return this.#calls.onRank(0, method, args);
   }
 
   /** verl's name for `executeRankZeroAsync`. */

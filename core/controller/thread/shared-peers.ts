@@ -1,4 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
+import { CallLanes, type GroupCall } from "../group-call.ts";
 import { copyOf, nothingLive, pack, unpack } from "../payload.ts";
 import { addInOrder, MeetingPeers, requireAlike, summandOf, type Turn } from "../peers.ts";
 import type { Packed } from "../rank-protocol.ts";
@@ -27,12 +28,27 @@ interface Segment {
   readonly bytes: number;
 }
 
+/** What the ranks have brought to the exchanges of one call. */
+interface Table {
+  readonly rounds: Map<number, Round>;
+  /** The call exchanges no more. */
+  closed: boolean;
+  /** Large sums that the call has begun. */
+  sums: number;
+}
+
+interface Round {
+  /** By rank. */
+  readonly brought: Map<number, Brought>;
+  /** Told of each that comes, once this rank has brought its own. */
+  look?: () => void;
+}
+
 /** Ranks of one process: each has a port to each other, and large sums are made in memory that they share. */
 export class SharedPeers extends MeetingPeers {
-  private readonly arrived = new Map<string, Map<number, Brought>>();
-  private readonly wake = new Map<string, () => void>();
-  private segments: (Segment | undefined)[] = new Array<undefined>(SEGMENTS);
-  private sums = 0;
+  private readonly tables = new CallLanes<Table>(() => ({ rounds: new Map(), closed: false, sums: 0 }));
+  /** Segments of each lane: calls that overlap add up in memory of their own, and those of a lane use the same one after the other. */
+  private readonly segments = new Map<number, Segment[]>();
 
   constructor(
     rank: number,
@@ -56,25 +72,29 @@ export class SharedPeers extends MeetingPeers {
 
   override sum(values: Float32Array | Float64Array): Promise<void> {
     if (this.worldSize === 1) return super.sum(values);
-    return this.meeting(() => (values.length < SMALL ? this.sumSent(values) : this.sumShared(values)));
+    return this.meeting((next, call) =>
+      values.length < SMALL ? this.sumSent(values, next) : this.sumShared(values, next, call),
+    );
   }
 
-  override interrupt(reason: string): void {
-    super.interrupt(reason);
-    this.arrived.clear();
-    this.wake.clear();
-    this.forgetSegments();
+  override interrupt(reason: string, call?: GroupCall): void {
+    super.interrupt(reason, call);
+    if (call) this.segments.delete(call.lane);
+    else this.segments.clear();
   }
 
-  private forgetSegments(): void {
-    this.segments = new Array<undefined>(SEGMENTS);
-    this.sums = 0;
+  protected override forget(call?: GroupCall): void {
+    for (const table of call ? [this.tables.at(call)] : this.tables.all()) {
+      if (!table) continue;
+      table.closed = true;
+      table.rounds.clear();
+    }
   }
 
   /** Every rank gets all and adds them up itself. */
-  private async sumSent(values: Float32Array | Float64Array): Promise<void> {
+  private async sumSent(values: Float32Array | Float64Array, next: () => Turn): Promise<void> {
     const own = values.slice();
-    const all = await this.swapSummands({ turn: this.turn(), summand: summandOf(own), values: own });
+    const all = await this.swapSummands({ turn: next(), summand: summandOf(own), values: own });
     addInOrder(
       values,
       all.map((brought) => brought.values!),
@@ -82,28 +102,37 @@ export class SharedPeers extends MeetingPeers {
   }
 
   /** Each rank adds up its own share of the elements, then reads the others'. */
-  private async sumShared(values: Float32Array | Float64Array): Promise<void> {
+  private async sumShared(values: Float32Array | Float64Array, next: () => Turn, call: GroupCall): Promise<void> {
     const { rank, worldSize } = this;
     const summand = summandOf(values);
-    const segment = await this.segment(this.sums++ % SEGMENTS, values.byteLength, summand);
+    const index = this.tables.at(call)!.sums++ % SEGMENTS;
+    const segment = await this.segment(call.lane, index, values.byteLength, summand, next);
     const Type = values.constructor as Float32ArrayConstructor;
     const parts = segment.memory.map((memory) => new Type(memory, 0, values.length));
     parts[rank]!.set(values);
-    await this.swapSummands({ turn: this.turn(), summand });
+    await this.swapSummands({ turn: next(), summand });
     const [sum] = parts;
     const share = Math.ceil(values.length / worldSize);
     addInOrder(sum!, parts, Math.min(rank * share, values.length), Math.min((rank + 1) * share, values.length));
-    await this.swap({ turn: this.turn() });
+    await this.swap({ turn: next() });
     values.set(sum!);
   }
 
-  private async segment(index: number, bytes: number, summand: string): Promise<Segment> {
-    const known = this.segments[index];
+  private async segment(
+    lane: number,
+    index: number,
+    bytes: number,
+    summand: string,
+    next: () => Turn,
+  ): Promise<Segment> {
+    const known = this.segments.get(lane)?.[index];
     if (known && known.bytes >= bytes) return known;
     const own = new SharedArrayBuffer(Math.ceil(bytes / 8) * 8);
-    const all = await this.swapSummands({ turn: this.turn(), summand, memory: own });
+    const all = await this.swapSummands({ turn: next(), summand, memory: own });
     const made = { memory: all.map(({ memory }) => memory!), bytes: own.byteLength };
-    this.segments[index] = made;
+    const segments = this.segments.get(lane) ?? [];
+    this.segments.set(lane, segments);
+    segments[index] = made;
     return made;
   }
 
@@ -116,41 +145,42 @@ export class SharedPeers extends MeetingPeers {
     try {
       requireAlike(all.map(({ summand = summandOf(undefined) }) => summand));
     } catch (error) {
-      this.forgetSegments();
+      this.segments.delete(own.turn.lane);
       throw error;
     }
     return all;
   }
 
-  /** Gives every other rank what this one brings, and waits for theirs. */
+  /** Gives every other rank what this one brings, and waits for theirs; for ever, where the call is interrupted. */
   private swap(own: Brought): Promise<Brought[]> {
-    const key = keyOf(own.turn);
     for (const port of this.ports) port?.postMessage(own);
-    const all = this.at(key);
-    all.set(this.rank, own);
     return new Promise((resolve) => {
-      const look = (): void => {
-        if (all.size < this.worldSize) return;
-        this.arrived.delete(key);
-        this.wake.delete(key);
-        resolve(Array.from({ length: this.worldSize }, (_, peer) => all.get(peer)!));
+      const table = this.tables.at(own.turn);
+      if (!table || table.closed) return;
+      const { rounds } = table;
+      const round = roundOf(rounds, own.turn);
+      round.brought.set(this.rank, own);
+      round.look = (): void => {
+        if (round.brought.size < this.worldSize) return;
+        rounds.delete(own.turn.round);
+        resolve(Array.from({ length: this.worldSize }, (_, peer) => round.brought.get(peer)!));
       };
-      this.wake.set(key, look);
-      look();
+      round.look();
     });
   }
 
   private take(peer: number, brought: Brought): void {
-    const key = keyOf(brought.turn);
-    this.at(key).set(peer, brought);
-    this.wake.get(key)?.();
-  }
-
-  private at(key: string): Map<number, Brought> {
-    const known = this.arrived.get(key) ?? new Map<number, Brought>();
-    this.arrived.set(key, known);
-    return known;
+    const table = this.tables.at(brought.turn);
+    // Who brings something to a call that has ended here has not heard of it yet.
+    if (!table || table.closed) return;
+    const round = roundOf(table.rounds, brought.turn);
+    round.brought.set(peer, brought);
+    round.look?.();
   }
 }
 
-const keyOf = ({ generation, round }: Turn): string => `${generation}/${round}`;
+function roundOf(rounds: Map<number, Round>, { round }: Turn): Round {
+  const known = rounds.get(round) ?? { brought: new Map<number, Brought>() };
+  rounds.set(round, known);
+  return known;
+}
