@@ -4,7 +4,7 @@ import { planResources, type ResourcePlan } from "./resource-plan.ts";
 import type { Transport } from "./transport.ts";
 
 export interface WaitOptions {
-  /** Seconds that resources may take to come. */
+  /** Seconds that resources, and the transport's answers of what there is, may take to come. */
   deadlineS: number;
   /** Told of the plan once it is known, and of what is waited for. */
   tell: (line: string) => void;
@@ -62,10 +62,19 @@ export class ResourcePoolManager<Role extends string = string> {
    */
   async waitForResources(transport: Transport, { deadlineS, tell, signal }: WaitOptions): Promise<ResourcePlan> {
     const end = Date.now() + deadlineS * 1000;
+    let known: ResourcePlan | undefined;
     for (let told = false; ; told = true) {
       signal?.throwIfAborted();
-      const plan = this.plan(await transport.resources());
-      if (plan.fits) {
+      const nodes = await within(end - Date.now(), signal, () => transport.resources());
+      const plan: ResourcePlan | undefined = nodes ? this.plan(nodes) : known;
+      if (!plan) {
+        throw poolError(
+          `The transport has not said within ${deadlineS} s what there is.\n${this.plan([]).lines.join("\n")}`,
+          "See that the machines can be reached, or wait longer: controller.start_timeout_s.",
+        );
+      }
+      known = plan;
+      if (nodes && plan.fits) {
         plan.lines.forEach(tell);
         return plan;
       }
@@ -82,9 +91,28 @@ export class ResourcePoolManager<Role extends string = string> {
   }
 }
 
+/** What the work gives; undefined where it has not by then. @throws the signal's reason */
+async function within<T>(
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  const done = new AbortController();
+  const late = pause(milliseconds, signal ? AbortSignal.any([signal, done.signal]) : done.signal);
+  try {
+    return (await Promise.race([work(), late])) ?? undefined;
+  } finally {
+    late.catch(() => undefined);
+    done.abort();
+  }
+}
+
+/** The longest time that a timer takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(done, milliseconds);
+    const timer = setTimeout(done, Math.min(milliseconds, MAX_TIMER_MS));
     function done(): void {
       signal?.removeEventListener("abort", done);
       clearTimeout(timer);

@@ -9,6 +9,7 @@ import { ResourcePoolManager } from "../../core/controller/resource-pool-manager
 import type { Transport } from "../../core/controller/transport.ts";
 import { Worker, type WorkerContext } from "../../core/controller/worker.ts";
 import { WorkerGroup } from "../../core/controller/worker-group.ts";
+import { failure } from "./failure.ts";
 import { loadPlugin } from "./load-dispatch-modes.ts";
 
 beforeAll(loadPlugin);
@@ -113,6 +114,50 @@ describe("a resource pool manager", () => {
     const started = Date.now();
     await expect(manager.waitForResources(none, { deadlineS: 60, tell: () => undefined })).rejects.toThrow("no room");
     expect(Date.now() - started).toBeLessThan(5_000);
+  });
+});
+
+describe("a resource pool manager whose transport does not say what there is", () => {
+  const manager = new ResourcePoolManager({ own: [1] }, {});
+  const silent = Object.assign(new InlineTransport(), { resources: () => new Promise<never>(() => undefined) });
+  const tell = (): void => undefined;
+
+  it("waits until the deadline, and says so", async () => {
+    const started = Date.now();
+    await expect(manager.waitForResources(silent, { deadlineS: 0.2, tell })).rejects.toMatchObject({
+      code: "VERL_CONTROLLER_POOL",
+      message: expect.stringMatching(
+        /^The transport has not said within 0.2 s what there is\.\nWanted by own: 1 ranks/,
+      ),
+    });
+    expect(Date.now() - started).toBeLessThan(5000);
+  });
+
+  it("tells what it knew where only a later answer does not come", async () => {
+    let asked = 0;
+    const later = Object.assign(new InlineTransport(), {
+      resources: () =>
+        ++asked === 1
+          ? Promise.resolve([{ ...node("a", 0, 8, "job 7"), total: { CPU: 8 }, free: { CPU: 0 } }])
+          : new Promise<never>(() => undefined),
+    });
+    await expect(manager.waitForResources(later, { deadlineS: 1.5, tell })).rejects.toThrow(
+      /^There is no room for the worker groups after 1.5 s\.\n(.*\n)*Available on a: 0 CPU of 8 CPU; job 7/,
+    );
+    expect(asked).toBe(2);
+  });
+
+  it("gives up when it is told to, with the reason", async () => {
+    const controller = new AbortController();
+    const waiting = failure(manager.waitForResources(silent, { deadlineS: 60, tell, signal: controller.signal }));
+    const reason = new Error("enough");
+    controller.abort(reason);
+    expect(await waiting).toBe(reason);
+  });
+
+  it("waits for any time without end", async () => {
+    const plan = manager.waitForResources(new InlineTransport(), { deadlineS: Infinity, tell });
+    expect((await plan).fits).toBe(true);
   });
 });
 
