@@ -57,9 +57,10 @@ export function updateDispatchMode(name: string, mode: DispatchFunctions & Parti
   registerDispatch(name, described(name, mode), { override: true });
 }
 
+/** What is no mode becomes one without functions, which the registry refuses. */
 const described = (name: string, mode: DispatchFunctions & Partial<EntryMeta>): DispatchMode => ({
+  description: `The dispatch mode ${name} of this program.`,
   ...mode,
-  description: mode.description ?? `The dispatch mode ${name} of this program.`,
 });
 
 declare module "../registry/entry.ts" {

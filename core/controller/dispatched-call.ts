@@ -3,6 +3,7 @@ import { isVerlError, VerlError } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
 import { DataProtoFuture } from "./data-proto-future.ts";
 import type { DispatchFunctions, DispatchTarget, RankArguments } from "./dispatch.ts";
+import { kindOf } from "./kind-of.ts";
 import { dispatchModeOf, executeModeOf, joinsBatches } from "./method-modes.ts";
 import type { MethodOptions } from "./register.ts";
 import { thrownText } from "./thrown-text.ts";
@@ -138,6 +139,3 @@ function faultOf(lists: unknown, worldSize: number): string | undefined {
 }
 
 const holdsRows = (arg: unknown): boolean => arg instanceof DataProto || arg instanceof DataProtoFuture;
-
-const kindOf = (value: unknown): string =>
-  value === undefined || value === null ? String(value) : typeof value === "object" ? "an object" : `a ${typeof value}`;

@@ -1,4 +1,5 @@
 import type { DispatchFunctions, DispatchMode } from "./dispatch.ts";
+import { bareRegister, requireRegisterOptions } from "./register-options.ts";
 
 export interface RegisterOptions {
   /** Key of a `dispatch` entry, or functions of one's own. Default `ALL_TO_ALL`. */
@@ -35,14 +36,27 @@ export interface MethodMark {
 /**
  * Marks an async method of a `Worker` as callable through its group, and says how a call is spread over the ranks. Modes are looked up
  * when a group is made: one that nothing is registered as by then is refused before a rank starts.
+ * @throws VERL_WORKER_REGISTER for what are no options, as soon as the class is defined.
  */
-export function register(options: RegisterOptions = {}): MethodMark {
-  const { dispatchMode = "ALL_TO_ALL", executeMode = "ALL", blocking = true, materializeFutures = true } = options;
-  return (target: object, _nameOrContext: unknown, descriptor?: PropertyDescriptor): void => {
+export function register(options?: RegisterOptions): MethodMark;
+export function register(options: RegisterOptions = {}, ...more: unknown[]): MethodMark {
+  // Without parentheses it is given what a decorator is given.
+  if (more.length > 0) throw bareRegister(nameOf(options, more[0]));
+  return (target: object, nameOrContext: unknown, descriptor?: PropertyDescriptor): void => {
+    requireRegisterOptions(nameOf(target, nameOrContext), options);
+    const { dispatchMode = "ALL_TO_ALL", executeMode = "ALL", blocking = true, materializeFutures = true } = options;
     // A standard decorator is given the method itself.
     const method = (descriptor ? descriptor.value : target) as object;
     Object.defineProperty(method, REGISTERED, { value: { dispatchMode, executeMode, blocking, materializeFutures } });
   };
+}
+
+/** The decorated method in words: a standard decorator is not told of its class. */
+function nameOf(target: object, nameOrContext: unknown): string {
+  if (typeof nameOrContext !== "object" || nameOrContext === null) {
+    return `${target.constructor.name}.${String(nameOrContext)}`;
+  }
+  return "name" in nameOrContext ? String(nameOrContext.name) : "a method";
 }
 
 /** The registered methods of a worker class, inherited ones included; an override keeps the mark unless it sets its own. */

@@ -447,6 +447,10 @@ export const ERROR_CODES = {
     blame: "plugin",
     when: "An argument or a result of a worker call cannot cross to another thread or process.",
   },
+  VERL_WORKER_REGISTER: {
+    blame: "plugin",
+    when: "The `@register` of a worker's method stands without parentheses, or is given what it does not take.",
+  },
 } as const satisfies Record<string, CodeEntry>;
 
 /** Any code of the table. */
