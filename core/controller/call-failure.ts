@@ -2,6 +2,7 @@ import { isVerlError, VerlError } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
 import { isPlainObject } from "../batch/tagged-json.ts";
 import { thrownText } from "./thrown-text.ts";
+import type { SpawnRequest } from "./transport.ts";
 
 /** A call of one rank, for messages. */
 export interface RankCall {
@@ -19,12 +20,25 @@ export interface RankCall {
  */
 export function callFailure(call: RankCall, reason: unknown): unknown {
   try {
+    const fired = abortedAmong(call.args);
+    if (fired.some((signal) => signal.reason === reason)) return reason;
     if (isVerlError(reason)) return withDetails(reason, call);
-    if (isAbort(reason)) return holdsAborted(call.args) ? reason : aborted(call, reason);
+    if (isAbort(reason)) return fired.length > 0 ? reason : aborted(call, reason);
   } catch {
     // It is something that cannot even be looked at.
   }
   return new VerlError("VERL_WORKER_FAILED", sentence(call, reason), { cause: reason, details: facts(call) });
+}
+
+/** What a rank could not be started for, with its rank and the classes of its worker. */
+export function startFailure(
+  { name, worker, signal }: SpawnRequest,
+  rank: number,
+  place: string,
+  reason: unknown,
+): unknown {
+  const classes = worker.parts.map(({ workerClass }) => workerClass.name).join(", ");
+  return callFailure({ group: name, rank, place, method: `the start of ${classes}`, args: [signal] }, reason);
 }
 
 const sentence = ({ group, rank, method }: RankCall, reason: unknown): string =>
@@ -48,11 +62,11 @@ function aborted(call: RankCall, reason: unknown): Error {
   return error;
 }
 
-/** True where an aborted signal is among the arguments, or in a list or object of these. */
-function holdsAborted(value: unknown, depth = 0): boolean {
-  if (value instanceof AbortSignal) return value.aborted;
+/** The aborted signals that are among the arguments, or in a list or object of these. */
+function abortedAmong(value: unknown, depth = 0): AbortSignal[] {
+  if (value instanceof AbortSignal) return value.aborted ? [value] : [];
   // Signals cross at any depth at which arguments do; no caller puts one deeper than a few levels.
-  if (depth > 8) return false;
+  if (depth > 8) return [];
   const held = Array.isArray(value) ? value : isPlainObject(value) ? Object.values(value) : [];
-  return held.some((item) => holdsAborted(item, depth + 1));
+  return held.flatMap((item) => abortedAmong(item, depth + 1));
 }

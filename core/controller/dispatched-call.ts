@@ -21,15 +21,18 @@ export class DispatchedCall {
     this.mode = dispatchModeOf(options);
   }
 
-  /** Each rank's arguments, and the ranks that run. @throws VERL_ENTRY_FAILED for what cannot be called */
+  /**
+   * Each rank's arguments, and the ranks that run.
+   * @throws VERL_ENTRY_FAILED for what cannot be called; the mode's own code for arguments that it refuses
+   */
   async spread(): Promise<{ lists: RankArguments; ranks: readonly number[] }> {
     const { target } = this;
     let lists: RankArguments;
     try {
       lists = await this.mode.dispatch(target, this.args);
     } catch (error) {
-      // Refused arguments are the caller's to mend, in the mode's own words.
-      if (isVerlError(error) || isAbort(error)) throw error;
+      if (isAbort(error)) throw error;
+      if (isVerlError(error)) throw this.refused(error);
       throw this.failed(this.modeName, "could not spread the arguments of", error);
     }
     const wrong = faultOf(lists, target.worldSize);
@@ -86,6 +89,14 @@ export class DispatchedCall {
     } catch (error) {
       throw isAbort(error) ? error : this.failed(this.modeName, "could not collect the results of", error);
     }
+  }
+
+  /** Refused arguments are the caller's to mend: in the mode's own words, with the call that these were for. */
+  private refused({ code, message, hint, location, cause, details, stack }: VerlError): VerlError {
+    const words = `${message.replace(/\.$/, "")}; the call was ${this.name}.`;
+    const error = new VerlError(code, words, { hint, location, cause, details: { ...details, ...this.facts } });
+    if (stack !== undefined) error.stack = stack;
+    return error;
   }
 
   private failed(who: string, what: string, error: unknown): VerlError {

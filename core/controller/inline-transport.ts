@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { startFailure } from "./call-failure.ts";
 import { disposedRank } from "./disposed-rank.ts";
 import type { GroupCall } from "./group-call.ts";
 import type { NodeResources } from "./node-resources.ts";
@@ -7,6 +8,8 @@ import { callRegistered } from "./register.ts";
 import type { RankPlace } from "./resource-pool.ts";
 import { rankEnv, type RankHandle, type SpawnRequest, type Transport } from "./transport.ts";
 import type { Worker } from "./worker.ts";
+
+const THIS_THREAD = "this thread";
 
 /**
  * Workers in the controller's own thread: nothing is copied, and a debugger steps straight into them. Nor is anything checked: arguments and
@@ -17,10 +20,11 @@ export class InlineTransport implements Transport {
     return Promise.resolve([thisMachine()]);
   }
 
-  spawn(request: SpawnRequest): Promise<readonly RankHandle[]> {
+  async spawn(request: SpawnRequest): Promise<readonly RankHandle[]> {
     const { name, worker, pool, env, log, metrics, local } = request;
     const hub = new ExchangeHub(pool.worldSize);
-    const handles = pool.places.map((place) => {
+    const handles: InlineRank[] = [];
+    for (const place of pool.places) {
       const { rank, localRank, localWorldSize } = place;
       const peers = new MeetingPeers(
         rank,
@@ -38,9 +42,14 @@ export class InlineTransport implements Transport {
         metrics,
         local,
       };
-      return new InlineRank(place, name, worker.construct(context), peers, hub);
-    });
-    return Promise.resolve(handles);
+      try {
+        handles.push(new InlineRank(place, name, worker.construct(context), peers, hub));
+      } catch (error) {
+        await Promise.all(handles.map((handle) => handle.dispose()));
+        throw startFailure(request, rank, THIS_THREAD, error);
+      }
+    }
+    return handles;
   }
 
   close(): Promise<void> {
@@ -51,7 +60,7 @@ export class InlineTransport implements Transport {
 /** A rank that cannot be lost: it is as alive as the controller. */
 class InlineRank implements RankHandle {
   readonly rank: number;
-  readonly place = "this thread";
+  readonly place = THIS_THREAD;
   private disposed = false;
 
   constructor(

@@ -6,7 +6,11 @@ import { thrownText } from "./thrown-text.ts";
 /** Causes of causes that cross. */
 const MAX_CAUSES = 8;
 
-/** An error in words, with its stack and its causes. Takes whatever was thrown, and throws nothing. */
+/** Errors of an `AggregateError` that cross; each has as much room for causes as this many causes leave. */
+const MAX_ERRORS = 16;
+const ERRORS_DEPTH = 4;
+
+/** An error in words, with its stack, its causes, and the errors that it stands for. Takes whatever was thrown, and throws nothing. */
 export function packError(error: unknown, depth = 0): PackedError {
   try {
     return packed(error, depth);
@@ -29,6 +33,9 @@ function packed(error: unknown, depth: number): PackedError {
       details: jsonOf(error.details),
     });
   }
+  if ("errors" in error && Array.isArray(error.errors) && depth < MAX_CAUSES) {
+    words.errors = error.errors.slice(0, MAX_ERRORS).map((each) => packError(each, depth + ERRORS_DEPTH));
+  }
   if (cause !== undefined && depth < MAX_CAUSES) words.cause = packError(cause, depth + 1);
   return JSON.parse(JSON.stringify(words)) as PackedError;
 }
@@ -39,7 +46,7 @@ export function unpackError(packed: PackedError): Error {
   if (isAbort(packed)) return new DOMException(packed.message, packed.name);
   const error =
     packed.code === undefined
-      ? new Error(packed.message, cause && { cause })
+      ? plainError(packed, cause && { cause })
       : new VerlError(packed.code as ErrorCode, packed.message, {
           hint: packed.hint,
           location: packed.location,
@@ -50,6 +57,9 @@ export function unpackError(packed: PackedError): Error {
   if (packed.stack !== undefined) error.stack = packed.stack;
   return error;
 }
+
+const plainError = ({ message, errors }: PackedError, options: ErrorOptions | undefined): Error =>
+  errors ? new AggregateError(errors.map(unpackError), message, options) : new Error(message, options);
 
 /** Facts that JSON has no place for must not hide the error. */
 function jsonOf(details: object | undefined): object | undefined {

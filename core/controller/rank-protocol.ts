@@ -62,4 +62,6 @@ export interface PackedError {
   location?: object;
   details?: object;
   cause?: PackedError;
+  /** Those that it stands for. */
+  errors?: PackedError[];
 }

@@ -1,5 +1,6 @@
 import { VerlError } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
+import { startFailure } from "./call-failure.ts";
 import { CallLive } from "./call-live.ts";
 import { sourceOf } from "./class-with-init-args.ts";
 import { disposedRank } from "./disposed-rank.ts";
@@ -28,7 +29,7 @@ const STOP_S = 10;
 
 /**
  * Starts a worker behind a channel whose other end runs `serveRank`: the controller's side of every transport that crosses a border.
- * @throws the error of the worker's constructor; VERL_WORKER_DIED; the reason of `request.signal`. The rank is killed then.
+ * @throws VERL_WORKER_FAILED for what the worker's constructor threw, or its own code; VERL_WORKER_DIED; the reason of `request.signal`. The rank is killed then.
  */
 export async function startRank(
   request: SpawnRequest,
@@ -186,7 +187,7 @@ class RemoteRank implements RankHandle {
         this.started = true;
         return this.settleReady.resolve();
       case "failed":
-        return this.settleReady.reject(unpackError(message.error));
+        return this.settleReady.reject(startFailure(this.request, this.rank, this.place, unpackError(message.error)));
       case "result":
         return this.settle(message.id, (call) => call.resolve(unpack(message.value, blobs, nothingLive)));
       case "error":

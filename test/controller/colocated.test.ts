@@ -62,6 +62,20 @@ describe.each<[string, () => Transport]>([
     await both.dispose();
   });
 
+  it("say which method's mesh they do not stand in", async () => {
+    const both = await start();
+    const { m } = both.spawn(["m"]);
+    await both.dispose();
+    for (let round = 0; round < 2; round++) {
+      expect(await failure(m.lost())).toMatchObject({
+        code: "VERL_WORKER_MESH",
+        message: expect.stringMatching(/^Rank [01] does not stand in a mesh "other"; the call was both\.m\.lost\.$/),
+        details: { rank: expect.any(Number), method: "lost" },
+      });
+    }
+    await m.dispose();
+  });
+
   it("have one group for a role that is wanted twice, and none once the group that makes them is disposed", async () => {
     const both = await start();
     const groups = both.spawn(["m", "m"]);

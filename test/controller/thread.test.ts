@@ -141,13 +141,6 @@ describe("ranks in threads", () => {
 });
 
 describe("a rank in a thread that", () => {
-  it("throws in its constructor ends the start, and the other ranks with it", async () => {
-    const transport = new ThreadTransport();
-    const error = await failure(WorkerGroup.create(Fragile, [1], { worldSize: 2, transport, log }));
-    expect(error.message).toBe("rank 1 has no weights");
-    await transport.close();
-  });
-
   it("exits fails the call of all, and every later one", async () => {
     await withGroup(async (group) => {
       const error = await failure(group.exitOn(1));

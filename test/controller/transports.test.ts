@@ -4,10 +4,11 @@ import { InlineTransport } from "../../core/controller/inline-transport.ts";
 import { ThreadTransport } from "../../core/controller/thread/thread-transport.ts";
 import type { Transport } from "../../core/controller/transport.ts";
 import { WorkerGroup, type GroupOf } from "../../core/controller/worker-group.ts";
+import { VerlError } from "../../core/errors/index.ts";
 import { createLogger } from "../../core/registry/index.ts";
 import { failure } from "./failure.ts";
 import { loadPlugin } from "./load-dispatch-modes.ts";
-import { Contrary } from "./workers/contrary.ts";
+import { Contrary, Unborn } from "./workers/contrary.ts";
 
 /* What a group does is the same wherever its ranks are. */
 
@@ -89,6 +90,46 @@ describe.each<[string, () => Transport]>([
     const reason = new DOMException("enough", "AbortError");
     controller.abort(reason);
     expect(await call).toBe(reason);
+  });
+
+  it("leave the caller's own reason as it is, whatever it is", async () => {
+    for (const reason of [
+      new Error("mine"),
+      new VerlError("VERL_BATCH_SHAPE", "mine"),
+      new DOMException("late", "TimeoutError"),
+      "a word",
+    ]) {
+      const controller = new AbortController();
+      const call = failure(group.untilAborted({ signal: controller.signal }));
+      controller.abort(reason);
+      expect(await call).toBe(reason);
+    }
+  });
+
+  it("keep the errors that an error stands for", async () => {
+    const { cause } = await failure(group.throwOn(1, "aggregate"));
+    expect(cause).toBeInstanceOf(AggregateError);
+    const { message, errors } = cause as AggregateError;
+    expect(message).toBe("both");
+    expect(
+      errors.map((error: Error) => [error.name, error.message, (error.cause as Error | undefined)?.message]),
+    ).toEqual([
+      ["TypeError", "one", "why"],
+      ["VerlError", "two", undefined],
+      ["AggregateError", "more", undefined],
+    ]);
+    expect((errors[2] as AggregateError).errors[0]).toMatchObject({ message: "three" });
+  });
+
+  it.each([
+    ["error", "VERL_WORKER_FAILED", "Rank 1 of own failed in the start of Unborn: no such layer"],
+    ["nothing", "VERL_WORKER_FAILED", "Rank 1 of own failed in the start of Unborn: undefined"],
+    ["verl", "VERL_BATCH_SHAPE", "odd shapes"],
+  ])("say which rank of which class could not be started: %s", async (what, code, message) => {
+    const own = make();
+    const error = await failure(WorkerGroup.create(Unborn, [what], { worldSize: 3, transport: own, name: "own", log }));
+    expect(error).toMatchObject({ code, message, details: { rank: 1, method: "the start of Unborn" } });
+    await own.close();
   });
 
   it("say which of them returned no batch to be joined", async () => {

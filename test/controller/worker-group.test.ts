@@ -148,7 +148,7 @@ describe("a worker group", () => {
     ]);
     await expect(group.call("take", [[7]])).rejects.toMatchObject({
       code: "VERL_DISPATCH_ARGUMENTS",
-      message: "Argument 1 of a DP_COMPUTE call to Probe is a list of 1.",
+      message: "Argument 1 of a DP_COMPUTE call to Probe is a list of 1; the call was Probe.take.",
     });
   });
 
@@ -185,7 +185,8 @@ describe("a worker group", () => {
     const group = await WorkerGroup.create(Probe, [1], { worldSize: 2 });
     await expect(group.call("scale", ids([1]), ids([1, 2]))).rejects.toMatchObject({
       code: "VERL_DISPATCH_ARGUMENTS",
-      message: expect.stringContaining("batches of 1 and 2 rows"),
+      message: "A data-parallel call to Probe got batches of 1 and 2 rows; the call was Probe.scale.",
+      details: { method: "scale", dispatchMode: "DP_COMPUTE_PROTO" },
     });
     await expect(group.call("scale", 3)).rejects.toThrow("no batch");
   });

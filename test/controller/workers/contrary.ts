@@ -1,6 +1,6 @@
 import type { DataProto } from "../../../core/batch/data-proto.ts";
 import { register } from "../../../core/controller/register.ts";
-import { Worker } from "../../../core/controller/worker.ts";
+import { Worker, type WorkerContext } from "../../../core/controller/worker.ts";
 import { VerlError } from "../../../core/errors/index.ts";
 
 /** What a worker may throw, by name. */
@@ -25,6 +25,16 @@ const THROWN: Readonly<Record<string, () => unknown>> = {
   symbol: () => Symbol("sign"),
   cause: () => new Error("outer", { cause: Object.create(null) }),
   verl: () => new VerlError("VERL_BATCH_SHAPE", "odd shapes", { hint: "look", details: { rows: 3 } }),
+  nothing: () => undefined,
+  aggregate: () =>
+    new AggregateError(
+      [
+        new TypeError("one", { cause: new Error("why") }),
+        new VerlError("VERL_BATCH_SHAPE", "two"),
+        new AggregateError([new Error("three")], "more"),
+      ],
+      "both",
+    ),
   abort: () => new DOMException("gave up", "AbortError"),
 };
 
@@ -73,5 +83,15 @@ export class Contrary extends Worker {
       signal.addEventListener("abort", () => reject(signal.reason as Error));
       if (signal.aborted) reject(signal.reason as Error);
     });
+  }
+}
+
+/** A worker whose second rank cannot be constructed. */
+export class Unborn extends Worker {
+  static override readonly module = import.meta.url;
+
+  constructor(context: WorkerContext, what: string) {
+    super(context);
+    if (this.rank === 1) throw THROWN[what]!();
   }
 }

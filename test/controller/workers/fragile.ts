@@ -2,16 +2,11 @@ import { DataProto } from "../../../core/batch/data-proto.ts";
 import { NdArray } from "../../../core/batch/nd-array.ts";
 import type { Listener } from "../../../core/controller/listener.ts";
 import { register } from "../../../core/controller/register.ts";
-import { Worker, type WorkerContext } from "../../../core/controller/worker.ts";
+import { Worker } from "../../../core/controller/worker.ts";
 
 /** A worker that comes to harm in every way that a thread can. */
 export class Fragile extends Worker {
   static override readonly module = import.meta.url;
-
-  constructor(context: WorkerContext, breaksAt = -1) {
-    super(context);
-    if (this.rank === breaksAt) throw new RangeError(`rank ${this.rank} has no weights`);
-  }
 
   @register({ dispatchMode: "ONE_TO_ALL" })
   echo(value: unknown): Promise<unknown> {
