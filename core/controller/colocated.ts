@@ -93,6 +93,15 @@ class ColocatedWorkers extends Worker {
   }
 
   override async dispose(): Promise<void> {
-    for (const worker of [...this.members.values()].reverse()) await worker.dispose();
+    const failures: unknown[] = [];
+    for (const worker of [...this.members.values()].reverse()) {
+      try {
+        await worker.dispose();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    // The others are disposed all the same.
+    if (failures.length > 0) throw failures[0];
   }
 }

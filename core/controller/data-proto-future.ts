@@ -1,4 +1,5 @@
 import { DataProto } from "../batch/data-proto.ts";
+import { requirePositive } from "../batch/row-ids.ts";
 
 /** Gives its batch when it is asked, and the same one each time. */
 type Lazy = () => Promise<DataProto>;
@@ -23,8 +24,12 @@ export class DataProtoFuture implements Promise<DataProto> {
     return new DataProtoFuture(async () => DataProto.concat(await Promise.all(futures)));
   }
 
-  /** `count` parts in order, as `DataProto.chunk` cuts them. @param options.equal uneven parts are refused when they are asked for */
+  /**
+   * `count` parts in order, as `DataProto.chunk` cuts them. @param options.equal uneven parts are refused when they are asked for
+   * @throws VERL_BATCH_SPLIT at once for a count that is no integer above 0
+   */
   chunk(count: number, options: { equal?: boolean } = {}): DataProtoFuture[] {
+    requirePositive("The number of chunks", count);
     let parts: Promise<DataProto[]> | undefined;
     const cut = (): Promise<DataProto[]> => (parts ??= this.get().then((batch) => batch.chunk(count, options)));
     return Array.from({ length: count }, (_, index) => new DataProtoFuture(async () => (await cut())[index]!));

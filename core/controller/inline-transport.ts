@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import type { Logger } from "../registry/index.ts";
 import { startFailure } from "./call-failure.ts";
 import { disposedRank } from "./disposed-rank.ts";
 import type { GroupCall } from "./group-call.ts";
@@ -6,6 +7,7 @@ import type { NodeResources } from "./node-resources.ts";
 import { ExchangeHub, MeetingPeers } from "./peers.ts";
 import { callRegistered } from "./register.ts";
 import type { RankPlace } from "./resource-pool.ts";
+import { thrownText } from "./thrown-text.ts";
 import { rankEnv, type RankHandle, type SpawnRequest, type Transport } from "./transport.ts";
 import type { Worker } from "./worker.ts";
 
@@ -43,7 +45,7 @@ export class InlineTransport implements Transport {
         local,
       };
       try {
-        handles.push(new InlineRank(place, name, worker.construct(context), peers, hub));
+        handles.push(new InlineRank(place, name, log, worker.construct(context), peers, hub));
       } catch (error) {
         await Promise.all(handles.map((handle) => handle.dispose()));
         throw startFailure(request, rank, THIS_THREAD, error);
@@ -66,6 +68,7 @@ class InlineRank implements RankHandle {
   constructor(
     { rank }: RankPlace,
     private readonly group: string,
+    private readonly log: Logger,
     private readonly worker: Worker,
     private readonly peers: MeetingPeers,
     private readonly hub: ExchangeHub,
@@ -89,7 +92,11 @@ class InlineRank implements RankHandle {
   async dispose(): Promise<void> {
     if (this.disposed) return;
     this.disposed = true;
-    await this.worker.dispose();
+    try {
+      await this.worker.dispose();
+    } catch (error) {
+      this.log.warn(`A worker could not be disposed: ${thrownText(error)}`);
+    }
   }
 }
 

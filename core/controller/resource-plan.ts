@@ -14,6 +14,9 @@ export interface ResourcePlan {
 /** Bundles are few; those of a cluster that is nearly full may be put in very many ways. */
 const MAX_TRIES = 20_000;
 
+/** Parts of a resource do not add up exactly: 3 × 0.1 is more than 0.3. Ray itself counts in parts of 0.0001. */
+const ROUNDING = 1e-6;
+
 interface Want {
   readonly pool: string;
   readonly ranks: number;
@@ -67,7 +70,8 @@ function place(
       if (elastic) return settle(at + 1);
       // Machines that have the same left are the same choice.
       const state = JSON.stringify([...amounts]);
-      if (refused.has(state) || !entries.every(([name, wanted]) => (amounts.get(name) ?? 0) >= wanted)) continue;
+      if (refused.has(state) || !entries.every(([name, wanted]) => (amounts.get(name) ?? 0) >= wanted - ROUNDING))
+        continue;
       if ((tries += 1) > MAX_TRIES) return false;
       const before = [...amounts];
       for (const [name, wanted] of entries) amounts.set(name, (amounts.get(name) ?? 0) - wanted);

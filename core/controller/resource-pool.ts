@@ -1,4 +1,5 @@
 import { VerlError } from "../errors/index.ts";
+import { kindOf } from "./kind-of.ts";
 import type { Resources } from "./node-resources.ts";
 
 /** Where one rank of a pool runs. */
@@ -46,9 +47,14 @@ export class ResourcePool {
     this.name = name;
     this.maxColocateCount = maxColocateCount;
     this.perPlace = perPlace;
-    if ("of" in given) {
+    if (typeof given === "object" && given !== null && "of" in given) {
       this.slots = given.of;
       return;
+    }
+    if (!isNumbers(given)) {
+      throw poolError(
+        `The pool "${name}" is given ${kindOf(given)} in place of a list of the processes on each machine.`,
+      );
     }
     const odd = given.find((count) => !Number.isSafeInteger(count) || count < 0);
     if (odd !== undefined || given.every((count) => count === 0)) {
@@ -101,17 +107,35 @@ export class ResourcePool {
    * cut again. @throws VERL_CONTROLLER_POOL unless the parts come to the whole.
    */
   split(parts: number | readonly number[]): ResourcePool[] {
-    const sizes = typeof parts === "number" ? new Array<number>(parts).fill(this.worldSize / parts) : parts;
-    const sum = sizes.reduce((total, size) => total + size, 0);
-    if (sum !== this.worldSize || sizes.some((size) => !Number.isSafeInteger(size) || size < 1)) {
-      const wanted = typeof parts === "number" ? `${parts} equal parts` : `parts of ${parts.join(", ")}`;
-      throw poolError(`The ${this.worldSize} places of "${this.name}" do not make ${wanted}.`);
-    }
+    const sizes = this.sizesOf(parts);
     let start = 0;
     return sizes.map((size, part) => {
       const of = this.slots.slice(start, (start += size));
       return new ResourcePool({ of }, { ...this.options, name: `${this.name}.${part}` });
     });
+  }
+
+  /** Places of each part. @throws VERL_CONTROLLER_POOL */
+  private sizesOf(parts: unknown): readonly number[] {
+    const { worldSize } = this;
+    const refused = (wanted: string): VerlError =>
+      poolError(
+        `The ${worldSize} places of "${this.name}" do not make ${wanted}.`,
+        `Give a number that divides ${worldSize}, or a list of sizes above 0 that come to it.`,
+      );
+    if (typeof parts === "number") {
+      const size = worldSize / parts;
+      if (!(Number.isSafeInteger(parts) && parts > 0 && Number.isSafeInteger(size))) {
+        throw refused(`${parts} equal parts`);
+      }
+      return new Array<number>(parts).fill(size);
+    }
+    if (!isNumbers(parts)) throw refused(`parts by ${kindOf(parts)}`);
+    const sum = parts.reduce((total, size) => total + size, 0);
+    if (sum !== worldSize || parts.some((size) => !Number.isSafeInteger(size) || size < 1)) {
+      throw refused(`parts of ${parts.join(", ")}`);
+    }
+    return parts;
   }
 
   /** One pool of the places of both, this one's first. @throws VERL_CONTROLLER_POOL where they differ in what a place holds. */
@@ -134,6 +158,9 @@ export class ResourcePool {
     return { maxColocateCount: this.maxColocateCount, perPlace: this.perPlace };
   }
 }
+
+/** A list, of numbers as far as the types were kept. */
+const isNumbers = (value: unknown): value is readonly number[] => Array.isArray(value);
 
 const numbers = new WeakMap<ResourcePool, number>();
 let pools = 0;

@@ -83,7 +83,7 @@ export class WorkerGroup implements DispatchTarget {
   /** Methods of each of the colocated workers. */
   readonly #roles: ReadonlyMap<string, Methods>;
   readonly #log: Logger;
-  #disposed = false;
+  #disposal: Promise<void> | undefined;
 
   private constructor(
     name: string,
@@ -169,7 +169,7 @@ export class WorkerGroup implements DispatchTarget {
    *   VERL_WORKER_METHOD_TAKEN, VERL_WORKER_DIED once this group is disposed; no group has been made then.
    */
   spawn(roles?: readonly string[]): Readonly<Record<string, WorkerGroup>> {
-    if (this.#disposed) throw this.#calls.disposedBefore("spawn");
+    if (this.#disposal) throw this.#calls.disposedBefore("spawn");
     const wanted = [...new Set(roles ?? this.#roles.keys())].map((role) => {
       const own = { role, name: `${this.name}.${role}`, methods: this.#methodsOf(role) };
       requireFreeNames(own.name, own.methods);
@@ -228,12 +228,13 @@ export class WorkerGroup implements DispatchTarget {
     return this.#calls.mesh(name);
   }
 
-  /** Ends the ranks, unless other groups still use them. */
-  async dispose(): Promise<void> {
-    if (this.#disposed) return;
-    this.#disposed = true;
-    this.#calls.close();
-    await this.#shared.leave();
+  /** Ends the ranks, unless other groups still use them. Again: waits for the same. A worker that fails at it is logged as a warning. */
+  dispose(): Promise<void> {
+    if (!this.#disposal) {
+      this.#calls.close();
+      this.#disposal = this.#shared.leave();
+    }
+    return this.#disposal;
   }
 
   #methodsOf(role: string): Methods {

@@ -333,6 +333,17 @@ describe("a future of a batch", () => {
     expect(await second.isFuture(future)).toEqual([false, false, false]);
   });
 
+  it.each([0, -1, 1.5, NaN])("is not cut in %d parts", async (count) => {
+    const future = new DataProtoFuture(() => Promise.resolve(rowsOf([1])));
+    expect(() => future.chunk(count)).toThrow(
+      expect.objectContaining({
+        code: "VERL_BATCH_SPLIT",
+        message: `The number of chunks is ${count}; it must be an integer above 0.`,
+      }),
+    );
+    expect(await future).toHaveLength(1);
+  });
+
   it("fails the call that it is an argument of", async () => {
     const group = await WorkerGroup.create(Plain, []);
     const broken = new DataProtoFuture(() => Promise.reject(new RangeError("lost")));

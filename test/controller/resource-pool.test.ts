@@ -52,6 +52,35 @@ describe("a resource pool", () => {
   });
 });
 
+describe("a resource pool that is asked for nonsense", () => {
+  it.each([
+    [2, "a number"],
+    ["2", "a string"],
+    [undefined, "undefined"],
+    [null, "null"],
+    [{}, "an object"],
+  ])("is refused with words: %j", (given, words) => {
+    expect(() => new ResourcePool(given as unknown as number[])).toThrow(
+      expect.objectContaining({
+        code: "VERL_CONTROLLER_POOL",
+        message: `The pool "pool" is given ${words} in place of a list of the processes on each machine.`,
+      }),
+    );
+  });
+
+  it.each([0, -1, NaN, 1.5, 1e10, Infinity, "2", undefined, {}, [], [2, 2.5], [4.5, -0.5], ["4"]])(
+    "makes no such parts: %j",
+    (parts) => {
+      expect(() => new ResourcePool([4]).split(parts as number)).toThrow(
+        expect.objectContaining({
+          code: "VERL_CONTROLLER_POOL",
+          message: expect.stringMatching(/^The 4 places of "pool" do not make /),
+        }),
+      );
+    },
+  );
+});
+
 const node = (name: string, free: number, total = 8, who?: string): NodeResources => ({
   node: name,
   total: { GPU: total },
@@ -81,6 +110,18 @@ describe("a resource pool manager", () => {
     expect(plan.lines).toContain("Available on 10.0.0.1: 1 GPU of 8 GPU; job 7 holds 7 GPU.");
     expect(manager.plan([node("a", 6), node("b", 4)]).fits).toBe(true);
     expect(manager.plan([node("a", 4, 4)]).possible).toBe(false);
+  });
+
+  it("has room for parts of a resource that come to the whole but for a rounding", () => {
+    const third = { GPU: 0.1 };
+    const plan = new ResourcePoolManager({ p: [3] }, {}, { perPlace: third }).plan([node("a", 0.3, 0.3)]);
+    expect(plan.fits).toBe(true);
+    const ones = new ResourcePoolManager({ p: new Array<number>(10).fill(1) }, {}, { perPlace: third });
+    expect(ones.plan([node("a", 1, 1)]).fits).toBe(true);
+    expect(ones.plan([node("a", 0.9999, 0.9999)]).possible).toBe(false);
+    expect(new ResourcePoolManager({ p: [3] }, {}, { perPlace: third }).plan([node("a", 0.299, 0.299)]).fits).toBe(
+      false,
+    );
   });
 
   it("finds room for bundles that the largest first would leave none for", () => {

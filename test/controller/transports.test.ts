@@ -8,7 +8,7 @@ import { VerlError } from "../../core/errors/index.ts";
 import { createLogger } from "../../core/registry/index.ts";
 import { failure } from "./failure.ts";
 import { loadPlugin } from "./load-dispatch-modes.ts";
-import { Contrary, Unborn } from "./workers/contrary.ts";
+import { Contrary, Stubborn, Unborn } from "./workers/contrary.ts";
 
 /* What a group does is the same wherever its ranks are. */
 
@@ -207,6 +207,23 @@ describe.each<[string, () => Transport]>([
       [0, 1],
     ]);
     await disposed;
+    await own.close();
+  });
+
+  it("are disposed with a warning where their worker fails at it, and every dispose waits for the first", async () => {
+    const own = make();
+    lines.length = 0;
+    const stubborn = await WorkerGroup.create(Stubborn, [], { worldSize: 2, transport: own, log });
+    const ended: string[] = [];
+    const note = (what: string) => () => void ended.push(what);
+    const first = stubborn.dispose().then(note("first"));
+    const second = stubborn.dispose().then(note("second"));
+    await second;
+    expect(ended).toEqual(["first", "second"]);
+    await first;
+    await stubborn.dispose();
+    const said = lines.filter((line) => line.includes("A worker could not be disposed: it is stuck"));
+    expect(said).toHaveLength(2);
     await own.close();
   });
 });

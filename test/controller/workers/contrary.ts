@@ -95,3 +95,13 @@ export class Unborn extends Worker {
     if (this.rank === 1) throw THROWN[what]!();
   }
 }
+
+/** A worker that takes its time to end, and fails at it. */
+export class Stubborn extends Worker {
+  static override readonly module = import.meta.url;
+
+  override async dispose(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    throw new Error("it is stuck");
+  }
+}
