@@ -51,8 +51,10 @@ function readScanned(source: TextSource, scanner: JsonScanner, end: number): Jso
   source.at = end;
   const value = parseScanned(body, scanner);
   if (value !== undefined) return { ok: true, value, repaired: false };
-  const read = body.length <= MAX_REPAIR ? readLiteral(body) : undefined;
+  const mayRepair = body.length <= MAX_REPAIR && source.failedRepairs < MAX_FAILED;
+  const read = mayRepair ? readLiteral(body) : undefined;
   if (read?.ok && read.end === body.length) return { ok: true, value: read.value, repaired: true };
+  source.failedRepairs += 1;
   return { ok: false, reason: NOT_JSON };
 }
 
