@@ -66,7 +66,7 @@ export default async function bench(report) {
     const group = await WorkerGroup.create(BenchWorker, [], { transport });
     report.row({ name: `${name}: start of a group of one`, value: performance.now() - started, unit: "ms" });
     const empty = (await time(5000, 500, () => group.empty())) * 1000;
-    report.row({ name: `${name}: empty call`, value: empty, unit: "µs", ratio: empty / bareEmpty, versus: "bare" });
+    report.row({ name: `${name}: empty call`, value: empty, unit: "µs", ratio: bareEmpty / empty, versus: "bare" });
     const trip = await time(9, 3, () => group.echo(batch));
     const rate = (2 * BYTES) / trip / 1e6;
     report.row({

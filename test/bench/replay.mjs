@@ -32,7 +32,7 @@ export default async function bench(report) {
         name: `${what} in ${STEPS} steps, from PyTorch float64`,
         value: ours[what],
         unit: "relative",
-        ratio: ours[what] / torch[what],
+        ratio: torch[what] / ours[what],
         versus: `PyTorch float32: ${torch[what].toPrecision(3)}`,
       });
     }

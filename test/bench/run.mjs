@@ -1,4 +1,4 @@
-// `npm run bench [-- names…] [--json]`: runs each bench file of this folder and prints one table of ratios.
+// `npm run bench [-- names…] [--json]`: runs each bench file of this folder and prints one table of ratios. Above 1: ours is better.
 // Comparators in Python (PyTorch) run in a virtual environment that this script makes once, in .venv/bench.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
@@ -80,7 +80,7 @@ function printTable(all) {
     row.ratio === undefined ? "" : `${row.ratio.toFixed(2)}×`,
     row.versus ?? "",
   ]);
-  const table = [["bench", "what", "median", "ratio", "beside"], ...cells];
+  const table = [["bench", "what", "median", "ratio (> 1: ours is better)", "beside"], ...cells];
   const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)));
   for (const row of table)
     console.log(

@@ -31,25 +31,27 @@ const actors = spawn(python, [fileURLToPath(new URL("ray-actors.py", import.meta
   env,
 });
 const answers = createInterface({ input: actors.stdout })[Symbol.asyncIterator]();
-const ask = async (what, times) => {
-  actors.stdin.write(`${what} ${times}\n`);
+const ask = async (numbers, times) => {
+  actors.stdin.write(`${numbers} ${times}\n`);
   return JSON.parse((await answers.next()).value);
 };
-const batch = new Float32Array(16 << 20).fill(1);
-const [ours, rays] = [0, 1].map(() => ({ empty: [], large: [] }));
+// V8 collects its heap after each 64 MiB of new arrays, which two cores notice: so one size below that and one that reaches it.
+const batches = { MB: new Float32Array(16_000_000).fill(1), MiB: new Float32Array(16 << 20).fill(1) };
+const [ours, rays] = [0, 1].map(() => ({ empty: [], MB: [], MiB: [] }));
 for (let round = 0; round <= ROUNDS; round++) {
-  const results = [
-    await timed(EMPTY, () => prober.executeRankZero("echo", 1)),
-    await timed(LARGE, () => prober.executeRankZero("echo", batch)),
-    await ask("empty", EMPTY),
-    await ask("large", LARGE),
-  ];
+  const results = [];
+  const took = (list, times) => results.push([list, times]);
+  took(ours.empty, await timed(EMPTY, () => prober.executeRankZero("echo", 1)));
+  for (const [size, batch] of Object.entries(batches)) {
+    took(ours[size], await timed(LARGE, () => prober.executeRankZero("echo", batch)));
+  }
+  took(rays.empty, await ask(0, EMPTY));
+  for (const [size, { length }] of Object.entries(batches)) took(rays[size], await ask(length, LARGE));
   // The first warms up.
-  if (round === 0) continue;
-  [ours.empty, ours.large, rays.empty, rays.large].forEach((list, index) => list.push(...results[index]));
+  if (round > 0) for (const [list, times] of results) list.push(...times);
 }
 actors.stdin.end();
 await prober.dispose();
 await transport.close();
-const medians = ({ empty, large }) => ({ empty: median(empty), large: median(large) });
+const medians = (lists) => Object.fromEntries(Object.entries(lists).map(([what, times]) => [what, median(times)]));
 console.log(JSON.stringify({ ours: medians(ours), rays: medians(rays) }));
