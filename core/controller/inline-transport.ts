@@ -7,6 +7,7 @@ import type { NodeResources } from "./node-resources.ts";
 import { ExchangeHub, MeetingPeers } from "./peers.ts";
 import { callRegistered } from "./register.ts";
 import type { RankPlace } from "./resource-pool.ts";
+import { steadyMetrics } from "./steady-metrics.ts";
 import { thrownText } from "./thrown-text.ts";
 import { rankEnv, type RankHandle, type SpawnRequest, type Transport } from "./transport.ts";
 import type { Worker } from "./worker.ts";
@@ -41,7 +42,7 @@ export class InlineTransport implements Transport {
         env: { ...env, ...rankEnv(place, pool.worldSize) },
         peers,
         log,
-        metrics,
+        metrics: steadyMetrics(metrics, log, { group: name, rank }),
         local,
       };
       try {

@@ -1,4 +1,4 @@
-import { isVerlError, VerlError, type ErrorCode } from "../errors/index.ts";
+import { isVerlError, plainFacts, VerlError, type ErrorCode } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
 import type { PackedError } from "./rank-protocol.ts";
 import { thrownText } from "./thrown-text.ts";
@@ -30,7 +30,7 @@ function packed(error: unknown, depth: number): PackedError {
       code: error.code,
       hint: error.hint,
       location: error.location,
-      details: jsonOf(error.details),
+      details: plainFacts(error.details),
     });
   }
   if ("errors" in error && Array.isArray(error.errors) && depth < MAX_CAUSES) {
@@ -60,12 +60,3 @@ export function unpackError(packed: PackedError): Error {
 
 const plainError = ({ message, errors }: PackedError, options: ErrorOptions | undefined): Error =>
   errors ? new AggregateError(errors.map(unpackError), message, options) : new Error(message, options);
-
-/** Facts that JSON has no place for must not hide the error. */
-function jsonOf(details: object | undefined): object | undefined {
-  try {
-    return details && (JSON.parse(JSON.stringify(details)) as object);
-  } catch {
-    return undefined;
-  }
-}

@@ -9,7 +9,7 @@ import type { Turn } from "./peers.ts";
  */
 
 /** Raised when a message changes its meaning; both ends run the same version of the package otherwise. */
-export const PROTOCOL = 2;
+export const PROTOCOL = 3;
 
 /** JSON with references to the message's blobs. */
 export type Packed = unknown;
@@ -33,8 +33,8 @@ export type FromRank =
   | { type: "error"; id: number; error: PackedError }
   /** What the worker tells a listener among the arguments of a call that is under way. */
   | { type: "tell"; id: number; listener: number; value: Packed }
-  | { type: "log"; level: "debug" | "info" | "warn"; message: string; fields?: object }
-  | { type: "metric"; name: string; value: number }
+  | { type: "log"; level: "debug" | "info" | "warn"; message: string; fields?: unknown }
+  | { type: "metric"; name: string; value: Packed }
   | { type: "exchange"; turn: Turn; value: Packed }
   | { type: "pong" }
   | { type: "stopped" };

@@ -1,5 +1,6 @@
 import { VerlError } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
+import type { MetricsSink } from "../registry/index.ts";
 import { startFailure } from "./call-failure.ts";
 import { CallLive } from "./call-live.ts";
 import { sourceOf } from "./class-with-init-args.ts";
@@ -12,6 +13,7 @@ import type { ExchangeHub } from "./peers.ts";
 import type { ChannelMessage, Lent, RankChannel } from "./rank-channel.ts";
 import { PROTOCOL, type FromRank, type RankSpec, type ToRank } from "./rank-protocol.ts";
 import type { RankPlace } from "./resource-pool.ts";
+import { steadyMetrics } from "./steady-metrics.ts";
 import { rankEnv, type RankHandle, type SpawnRequest } from "./transport.ts";
 
 export interface RemoteRankOptions {
@@ -56,6 +58,7 @@ interface Pending {
 class RemoteRank implements RankHandle {
   readonly rank: number;
   readonly place: string;
+  private readonly metrics: MetricsSink;
   private readonly calls = new Map<number, Pending>();
   private readonly listeners: ((event: HealthEvent) => void)[] = [];
   private readonly ready: Promise<void>;
@@ -77,6 +80,7 @@ class RemoteRank implements RankHandle {
   ) {
     this.rank = at.rank;
     this.place = options.where;
+    this.metrics = steadyMetrics(request.metrics, request.log, { group: request.name, rank: at.rank });
     this.ready = new Promise((resolve, reject) => (this.settleReady = { resolve, reject }));
     this.ready.catch(() => undefined);
     options.channel.onMessage((message) => this.receive(message));
@@ -199,9 +203,9 @@ class RemoteRank implements RankHandle {
       case "tell":
         return this.tellListener(message, blobs);
       case "log":
-        return this.request.log[message.level](message.message, message.fields);
+        return this.request.log[message.level](message.message, message.fields as object | undefined);
       case "metric":
-        return this.request.metrics.add(message.name, message.value);
+        return this.metrics.add(message.name, unpack(message.value, blobs, nothingLive) as number);
       case "exchange":
         return this.options.hub?.bring(this.rank, message.turn, unpack(message.value, blobs, nothingLive), (all) => {
           const { packed, blobs: bytes } = pack(all, `an exchange of ${this.request.name}`, nothingLive);

@@ -1,5 +1,5 @@
-import { VerlError } from "../errors/index.ts";
-import { importSource, loadPlugin, type Logger } from "../registry/index.ts";
+import { plainFacts, VerlError } from "../errors/index.ts";
+import { importSource, loadPlugin, type Logger, type MetricsSink } from "../registry/index.ts";
 import type { WorkerPart } from "./class-with-init-args.ts";
 import { constructParts, methodsOf } from "./colocated.ts";
 import type { GroupCall } from "./group-call.ts";
@@ -11,7 +11,8 @@ import type { ChannelMessage, Lent, RankChannel } from "./rank-channel.ts";
 import { importForRank } from "./rank-import.ts";
 import { PROTOCOL, type FromRank, type PackedError, type RankSpec, type ToRank } from "./rank-protocol.ts";
 import { callRegistered } from "./register.ts";
-import { thrownText } from "./thrown-text.ts";
+import { steadyMetrics } from "./steady-metrics.ts";
+import { textOf, thrownText } from "./thrown-text.ts";
 import type { Worker, WorkerClass } from "./worker.ts";
 
 export interface ServeOptions {
@@ -92,6 +93,7 @@ class RankServer {
         );
       }
       const { name, rank, worldSize, localRank, localWorldSize, env } = spec;
+      const log = this.logger();
       const values = unpack(args, blobs, nothingLive) as unknown[][];
       const classes = await importForRank(`rank ${rank} of ${name}`, async () => {
         for (const plugin of spec.plugins) await loadPlugin(plugin);
@@ -109,8 +111,8 @@ class RankServer {
           localWorldSize,
           env,
           peers: this.peers,
-          log: this.logger(),
-          metrics: { add: (metric, value) => this.send({ type: "metric", name: metric, value }) },
+          log,
+          metrics: steadyMetrics(this.metrics(), log, { group: name, rank }),
         },
         parts,
       );
@@ -183,7 +185,7 @@ class RankServer {
   private logger(): Logger {
     const seen = new Set<string>();
     const at = (level: "debug" | "info" | "warn") => (message: string, fields?: object) =>
-      this.send({ type: "log", level, message, fields });
+      this.send({ type: "log", level, message: textOf(message), fields: plainFacts(fields) });
     const warn = at("warn");
     return {
       debug: at("debug"),
@@ -194,6 +196,12 @@ class RankServer {
         seen.add(code);
         warn(message);
       },
+    };
+  }
+
+  private metrics(): MetricsSink {
+    return {
+      add: (name, value) => this.send({ type: "metric", name, value: pack(value, name, nothingLive).packed }),
     };
   }
 

@@ -8,3 +8,6 @@ export function thrownText(thrown: unknown): string {
     return `${typeof thrown === "function" ? "a function" : "an object"} that cannot be put into words`;
   }
 }
+
+/** A line to be logged, of a program that nothing has type-checked. */
+export const textOf = (message: unknown): string => (typeof message === "string" ? message : thrownText(message));

@@ -13,6 +13,7 @@ import { requireNoImport } from "./rank-import.ts";
 import { registeredMethods, type MethodOptions } from "./register.ts";
 import { ResourcePool } from "./resource-pool.ts";
 import { SharedRanks } from "./shared-ranks.ts";
+import { steadyLog } from "./steady-log.ts";
 import { TRANSPORT_ENV, type Transport } from "./transport.ts";
 import type { MeshPlace, Worker, WorkerClass } from "./worker.ts";
 
@@ -59,9 +60,9 @@ export interface WorkerGroupOptions {
   env?: Readonly<Record<string, string>>;
   /** What ranks elsewhere load by `loadPlugin`. Default: nothing, not even the built-ins. */
   plugins?: readonly string[];
-  /** Default: stderr. */
+  /** Default: stderr, where the lines go, too, that it fails to take. */
   log?: Logger;
-  /** Where metrics of the ranks go. Default: nowhere. */
+  /** Where metrics of the ranks go; those that it fails to take are left out with a warning. Default: nowhere. */
   metrics?: MetricsSink;
   health?: HealthLimits;
   /** Gives the start up. */
@@ -127,7 +128,8 @@ export class WorkerGroup implements DispatchTarget {
    */
   static start<W extends Worker>(worker: DeferredWorker<W>, options?: WorkerGroupOptions): Promise<GroupOf<W>>;
   static async start(worker: DeferredWorker, options: WorkerGroupOptions = {}): Promise<unknown> {
-    const { name = worker.className, transport = new InlineTransport(), env = {}, log = createLogger() } = options;
+    const { name = worker.className, transport = new InlineTransport(), env = {} } = options;
+    const log = steadyLog(options.log ?? createLogger());
     requireNoImport(name);
     requireFreeVariables(name, env);
     requireFreeNames(name, worker.methods);

@@ -18,9 +18,12 @@ export interface WorkerContext {
   env?: Readonly<Record<string, string>>;
   /** The other ranks. Default: there are none, which only a group of one can do with. */
   peers?: Peers;
-  /** Lines appear in the controller's log. Default: nothing is written. */
+  /** Lines appear in the controller's log, and fail no call, whatever their fields are. Default: nothing is written. */
   log?: Logger;
-  /** Takes numbers of the call under way for the controller's step. Default: they are dropped. */
+  /**
+   * Takes numbers of the call under way for the controller's step, NaN and infinite ones as they are; anything else is left out with a
+   * warning. Default: they are dropped.
+   */
   metrics?: MetricsSink;
   /** The other workers of this rank, by role, where several share it; those that come later in the list are not there yet. */
   colleagues?: ReadonlyMap<string, Worker>;

@@ -1,4 +1,5 @@
 export { counted } from "./counted.ts";
 export { ERROR_CODES, type Blame, type ErrorCode } from "./codes.ts";
 export { blameOf, exitCodeOf, formatError, formatLocation, type FormatErrorOptions } from "./format-error.ts";
+export { plainFacts } from "./plain-facts.ts";
 export { isVerlError, VerlError, type ErrorLocation, type VerlErrorOptions } from "./verl-error.ts";

@@ -1,3 +1,4 @@
+import { plainFacts } from "../errors/plain-facts.ts";
 import { printable } from "../errors/printable.ts";
 
 /** Where a run tells what it does. Lines go to stderr; stdout belongs to machine-readable output. */
@@ -18,7 +19,7 @@ export interface LoggerOptions {
   write?: (line: string) => void;
 }
 
-/** A logger of plain lines: the message, then its fields as JSON. */
+/** A logger of plain lines: the message, then its fields as JSON, in which what JSON has no place for is named: `[function]`. */
 export function createLogger({
   level = "info",
   write = (line) => void process.stderr.write(`${line}\n`),
@@ -26,7 +27,8 @@ export function createLogger({
   const seen = new Set<string>();
   const at = (own: Exclude<keyof typeof LEVELS, "silent">, prefix: string) => (message: string, fields?: object) => {
     if (LEVELS[own] < LEVELS[level]) return;
-    const line = fields === undefined ? `${prefix}${message}` : `${prefix}${message} ${JSON.stringify(fields)}`;
+    const line =
+      fields === undefined ? `${prefix}${message}` : `${prefix}${message} ${JSON.stringify(plainFacts(fields))}`;
     write(printable(line));
   };
   const warn = at("warn", "warning: ");

@@ -8,6 +8,7 @@ import { VerlError } from "../../core/errors/index.ts";
 import { createLogger } from "../../core/registry/index.ts";
 import { failure } from "./failure.ts";
 import { loadPlugin } from "./load-dispatch-modes.ts";
+import { TcpTransport } from "./tcp-transport.ts";
 import { Contrary, Stubborn, Unborn } from "./workers/contrary.ts";
 
 /* What a group does is the same wherever its ranks are. */
@@ -24,6 +25,7 @@ const log = createLogger({ write: (line) => void lines.push(line) });
 describe.each<[string, () => Transport]>([
   ["inline", () => new InlineTransport()],
   ["in threads", () => new ThreadTransport()],
+  ["over connections", () => new TcpTransport()],
 ])("ranks %s", (_, make) => {
   const transport = make();
   let group: GroupOf<Contrary>;

@@ -73,9 +73,10 @@ export class TcpChannel implements RankChannel {
   send(message: SentMessage): Promise<void> {
     if (!this.open) return Promise.resolve();
     const { socket } = this;
+    const pieces = frame(message);
     socket.cork();
     let ready = true;
-    for (const piece of frame(message)) ready = socket.write(piece);
+    for (const piece of pieces) ready = socket.write(piece);
     socket.uncork();
     if (ready && !socket.writableNeedDrain) return Promise.resolve();
     this.draining ??= new Promise<void>((resolve) => {

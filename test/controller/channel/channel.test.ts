@@ -249,3 +249,12 @@ function certificate(): { cert: string; key: string } {
   rmSync(folder, { recursive: true });
   return { cert: cert!, key: key! };
 }
+
+it("goes on after a message that cannot be written", async () => {
+  const [near, far] = await pair();
+  const circle: Record<string, unknown> = {};
+  circle["self"] = circle;
+  expect(() => near.send({ head: circle, blobs: [] })).toThrow("circular");
+  void near.send({ head: { after: 1 }, blobs: [] });
+  expect((await next(far)).head).toEqual({ after: 1 });
+});
