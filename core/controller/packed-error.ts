@@ -1,5 +1,6 @@
-import { isVerlError, plainFacts, VerlError, type ErrorCode } from "../errors/index.ts";
+import { isVerlError, VerlError, type ErrorCode } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
+import { plainFacts } from "../errors/plain-facts.ts";
 import type { PackedError } from "./rank-protocol.ts";
 import { thrownText } from "./thrown-text.ts";
 

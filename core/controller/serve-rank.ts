@@ -1,4 +1,5 @@
-import { plainFacts, VerlError } from "../errors/index.ts";
+import { VerlError } from "../errors/index.ts";
+import { plainFacts } from "../errors/plain-facts.ts";
 import { importSource, loadPlugin, type Logger, type MetricsSink } from "../registry/index.ts";
 import type { WorkerPart } from "./class-with-init-args.ts";
 import { constructParts, methodsOf } from "./colocated.ts";

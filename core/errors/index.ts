@@ -1,5 +1,4 @@
 export { counted } from "./counted.ts";
 export { ERROR_CODES, type Blame, type ErrorCode } from "./codes.ts";
 export { blameOf, exitCodeOf, formatError, formatLocation, type FormatErrorOptions } from "./format-error.ts";
-export { plainFacts } from "./plain-facts.ts";
 export { isVerlError, VerlError, type ErrorLocation, type VerlErrorOptions } from "./verl-error.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { plainFacts } from "../../core/errors/index.ts";
+import { plainFacts } from "../../core/errors/plain-facts.ts";
 
 const text = (facts: unknown): string => JSON.stringify(plainFacts(facts));
 
