@@ -5,6 +5,7 @@ import { DataProtoFuture } from "./data-proto-future.ts";
 import type { DispatchFunctions, DispatchTarget, RankArguments } from "./dispatch.ts";
 import { kindOf } from "./kind-of.ts";
 import { dispatchModeOf, executeModeOf, joinsBatches } from "./method-modes.ts";
+import { refusedArguments } from "./refused-arguments.ts";
 import type { MethodOptions } from "./register.ts";
 import { thrownText } from "./thrown-text.ts";
 
@@ -32,7 +33,7 @@ export class DispatchedCall {
       lists = await this.mode.dispatch(target, this.args);
     } catch (error) {
       if (isAbort(error)) throw error;
-      if (isVerlError(error)) throw this.refused(error);
+      if (isVerlError(error)) throw refusedArguments(error, this.name, this.facts);
       throw this.failed(this.modeName, "could not spread the arguments of", error);
     }
     const wrong = faultOf(lists, target.worldSize);
@@ -89,14 +90,6 @@ export class DispatchedCall {
     } catch (error) {
       throw isAbort(error) ? error : this.failed(this.modeName, "could not collect the results of", error);
     }
-  }
-
-  /** Refused arguments are the caller's to mend: in the mode's own words, with the call that these were for. */
-  private refused({ code, message, hint, location, cause, details, stack }: VerlError): VerlError {
-    const words = `${message.replace(/\.$/, "")}; the call was ${this.name}.`;
-    const error = new VerlError(code, words, { hint, location, cause, details: { ...details, ...this.facts } });
-    if (stack !== undefined) error.stack = stack;
-    return error;
   }
 
   private failed(who: string, what: string, error: unknown): VerlError {

@@ -1,5 +1,5 @@
 import type { DataProto } from "../batch/data-proto.ts";
-import { VerlError } from "../errors/index.ts";
+import { isVerlError, VerlError } from "../errors/index.ts";
 import type { Logger } from "../registry/index.ts";
 import { callFailure } from "./call-failure.ts";
 import { DataProtoFuture } from "./data-proto-future.ts";
@@ -7,6 +7,7 @@ import type { DispatchTarget } from "./dispatch.ts";
 import { DispatchedCall } from "./dispatched-call.ts";
 import type { GroupCall } from "./group-call.ts";
 import { joinsBatches } from "./method-modes.ts";
+import { refusedArguments } from "./refused-arguments.ts";
 import type { MethodOptions } from "./register.ts";
 import type { SharedRanks } from "./shared-ranks.ts";
 import { thrownText } from "./thrown-text.ts";
@@ -87,7 +88,7 @@ export class GroupCalls implements DispatchTarget {
   }
 
   private async run(method: string, options: MethodOptions, given: readonly unknown[]): Promise<unknown> {
-    const args = options.materializeFutures ? await materialize(given) : given;
+    const args = options.materializeFutures ? await this.materialize(method, given) : given;
     const query = this.besideOf(method, QUERY);
     const target = { name: this.name, worldSize: this.worldSize, mesh: (mesh: string) => this.placesIn(mesh, query) };
     const call = new DispatchedCall(target, method, options, args);
@@ -141,10 +142,23 @@ export class GroupCalls implements DispatchTarget {
         hint: `Its ranks are 0 to ${this.worldSize - 1}.`,
       });
     }
+    const made = await this.materialize(method, args);
     try {
-      return await handle.call(this.prefix + method, await materialize(args), call);
+      return await handle.call(this.prefix + method, made, call);
     } catch (error) {
       throw callFailure({ group: this.name, rank, place: handle.place, method, args }, error);
+    }
+  }
+
+  /** The arguments with the batches in place of their futures. @throws what one of these fails with, which is no rank's fault */
+  private async materialize(method: string, args: readonly unknown[]): Promise<readonly unknown[]> {
+    if (!args.some((arg) => arg instanceof DataProtoFuture)) return args;
+    try {
+      return await Promise.all(args.map((arg) => (arg instanceof DataProtoFuture ? arg.get() : arg)));
+    } catch (error) {
+      // One that another call failed with says which.
+      if (!isVerlError(error) || (error.details && "method" in error.details)) throw error;
+      throw refusedArguments(error, `${this.name}.${method}`, { method });
     }
   }
 
@@ -162,10 +176,4 @@ export class GroupCalls implements DispatchTarget {
       hint: `Registered methods: ${known || "none"}. Mark a method with @register to call it through its group.`,
     });
   }
-}
-
-/** The arguments with the batches in place of their futures. */
-function materialize(args: readonly unknown[]): Promise<readonly unknown[]> | readonly unknown[] {
-  if (!args.some((arg) => arg instanceof DataProtoFuture)) return args;
-  return Promise.all(args.map((arg) => (arg instanceof DataProtoFuture ? arg.get() : arg)));
 }

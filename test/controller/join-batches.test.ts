@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { DataProto } from "../../core/batch/data-proto.ts";
 import { NdArray } from "../../core/batch/nd-array.ts";
+import { DataProtoFuture } from "../../core/controller/data-proto-future.ts";
 import { joinBatches } from "../../core/controller/join-batches.ts";
 import { ndComputeDataProto } from "../../core/controller/nd-compute.ts";
 import { register } from "../../core/controller/register.ts";
@@ -136,7 +137,24 @@ describe("a future that a mode is given itself", () => {
     const future = group.repeat(rowsOf([1, 2]), 1);
     await expect(group.lazy(rowsOf([1]), 1, future)).rejects.toMatchObject({
       code: "VERL_DISPATCH_ARGUMENTS",
-      message: expect.stringContaining("batches of 1 and 2 rows"),
+      message: "A data-parallel call to Multiplier got batches of 1 and 2 rows; the call was Multiplier.lazy.",
+      details: { method: "lazy" },
     });
+  });
+
+  it("fails with what its batch fails with, which is no rank's fault", async () => {
+    const group = await WorkerGroup.create(Multiplier, [2], { worldSize: 4 });
+    const reason = new RangeError("no such file");
+    const broken = (): DataProtoFuture => new DataProtoFuture(() => Promise.reject(reason));
+    await expect(group.lazy(broken(), 1)).rejects.toBe(reason);
+    await expect(group.executeRank(1, "lazy", broken(), 1)).rejects.toBe(reason);
+    await expect(group.repeat(broken(), 1)).rejects.toBe(reason);
+    const wrong = group.repeat(3 as unknown as DataProto, 1);
+    const origin = {
+      message: expect.stringContaining("the call was Multiplier.repeat."),
+      details: { method: "repeat" },
+    };
+    await expect(group.lazy(wrong, 1)).rejects.toMatchObject(origin);
+    await expect(group.fresh(wrong, 1)).rejects.toMatchObject(origin);
   });
 });
