@@ -30,15 +30,21 @@ export function callFailure(call: RankCall, reason: unknown): unknown {
   return new VerlError("VERL_WORKER_FAILED", sentence(call, reason), { cause: reason, details: facts(call) });
 }
 
-/** What a rank could not be started for, with its rank and the classes of its worker. */
+/**
+ * What a rank could not be started for, with its rank and the class that failed, as `critic` where it is one of several.
+ * @param part its number among the rank's workers. Default: it is none of them in particular, and all are named.
+ */
 export function startFailure(
   { name, worker, signal }: SpawnRequest,
   rank: number,
   place: string,
-  reason: unknown,
+  { reason, part }: { readonly reason: unknown; readonly part?: number },
 ): unknown {
-  const classes = worker.parts.map(({ workerClass }) => workerClass.name).join(", ");
-  return callFailure({ group: name, rank, place, method: `the start of ${classes}`, args: [signal] }, reason);
+  const failed = part === undefined ? undefined : worker.parts[part];
+  const who = failed
+    ? `${failed.workerClass.name} as ${failed.role}`
+    : worker.parts.map(({ workerClass }) => workerClass.name).join(", ");
+  return callFailure({ group: name, rank, place, method: `the start of ${who}`, args: [signal] }, reason);
 }
 
 const sentence = ({ group, rank, method }: RankCall, reason: unknown): string =>

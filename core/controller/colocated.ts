@@ -1,6 +1,8 @@
 import { VerlError } from "../errors/index.ts";
 import type { DeferredWorker, WorkerPart } from "./class-with-init-args.ts";
+import { PartFailure } from "./part-failure.ts";
 import { callRegistered, registeredMethods, type MethodOptions } from "./register.ts";
+import { thrownText } from "./thrown-text.ts";
 import { Worker, type WorkerClass, type WorkerContext } from "./worker.ts";
 
 /** Worker classes by role: a `ClassWithInitArgs` each. */
@@ -56,14 +58,20 @@ export function createColocatedWorkerClass<const R extends Roles>(roles: R): Col
   return new ColocatedWorkerClass(roles);
 }
 
-/** The worker that a rank runs: the only part, or all of them as one. */
+/** The worker that a rank runs: the only part, or all of them as one. @throws PartFailure for what one of several threw */
 export function constructParts(context: WorkerContext, parts: readonly WorkerPart[]): Worker {
   const construct = ({ workerClass, args }: WorkerPart, own: WorkerContext): Worker =>
     new (workerClass as WorkerClass)(own, ...args);
   const [only] = parts;
   if (parts.length === 1 && only!.role === "") return construct(only!, context);
   const colleagues = new Map<string, Worker>();
-  for (const part of parts) colleagues.set(part.role, construct(part, { ...context, colleagues }));
+  parts.forEach((part, index) => {
+    try {
+      colleagues.set(part.role, construct(part, { ...context, colleagues }));
+    } catch (error) {
+      throw new PartFailure(index, error, [...colleagues.values()]);
+    }
+  });
   return new ColocatedWorkers(context, colleagues);
 }
 
@@ -93,15 +101,15 @@ class ColocatedWorkers extends Worker {
   }
 
   override async dispose(): Promise<void> {
-    const failures: unknown[] = [];
-    for (const worker of [...this.members.values()].reverse()) {
+    const failures: string[] = [];
+    for (const [role, worker] of [...this.members].reverse()) {
       try {
         await worker.dispose();
       } catch (error) {
-        failures.push(error);
+        failures.push(`${role}: ${thrownText(error)}`);
       }
     }
     // The others are disposed all the same.
-    if (failures.length > 0) throw failures[0];
+    if (failures.length > 0) throw new Error(failures.join("; "));
   }
 }

@@ -1,14 +1,14 @@
 import { availableParallelism } from "node:os";
 import type { Logger } from "../registry/index.ts";
 import { startFailure } from "./call-failure.ts";
-import { disposedRank } from "./disposed-rank.ts";
+import { disposedRank, undisposed } from "./disposed-rank.ts";
 import type { GroupCall } from "./group-call.ts";
 import type { NodeResources } from "./node-resources.ts";
+import { failedPart } from "./part-failure.ts";
 import { ExchangeHub, MeetingPeers } from "./peers.ts";
 import { callRegistered } from "./register.ts";
 import type { RankPlace } from "./resource-pool.ts";
 import { steadyMetrics } from "./steady-metrics.ts";
-import { thrownText } from "./thrown-text.ts";
 import { rankEnv, type RankHandle, type SpawnRequest, type Transport } from "./transport.ts";
 import type { Worker } from "./worker.ts";
 
@@ -48,8 +48,10 @@ export class InlineTransport implements Transport {
       try {
         handles.push(new InlineRank(place, name, log, worker.construct(context), peers, hub));
       } catch (error) {
+        const failure = failedPart(error);
+        for (const worker of failure.before?.toReversed() ?? []) await disposeWorker(worker, name, rank, log);
         await Promise.all(handles.map((handle) => handle.dispose()));
-        throw startFailure(request, rank, THIS_THREAD, error);
+        throw startFailure(request, rank, THIS_THREAD, failure);
       }
     }
     return handles;
@@ -93,11 +95,16 @@ class InlineRank implements RankHandle {
   async dispose(): Promise<void> {
     if (this.disposed) return;
     this.disposed = true;
-    try {
-      await this.worker.dispose();
-    } catch (error) {
-      this.log.warn(`A worker could not be disposed: ${thrownText(error)}`);
-    }
+    await disposeWorker(this.worker, this.group, this.rank, this.log);
+  }
+}
+
+/** One that fails at it is logged as a warning. */
+async function disposeWorker(worker: Worker, group: string, rank: number, log: Logger): Promise<void> {
+  try {
+    await worker.dispose();
+  } catch (error) {
+    log.warn(undisposed(group, rank, error));
   }
 }
 

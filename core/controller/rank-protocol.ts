@@ -28,7 +28,8 @@ export type ToRank =
 
 export type FromRank =
   | { type: "ready" }
-  | { type: "failed"; error: PackedError }
+  /** The rank could not be started. `part`: number of the worker that failed, where several share the rank. */
+  | { type: "failed"; error: PackedError; part?: number }
   | { type: "result"; id: number; value: Packed }
   | { type: "error"; id: number; error: PackedError }
   /** What the worker tells a listener among the arguments of a call that is under way. */

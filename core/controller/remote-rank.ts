@@ -191,7 +191,12 @@ class RemoteRank implements RankHandle {
         this.started = true;
         return this.settleReady.resolve();
       case "failed":
-        return this.settleReady.reject(startFailure(this.request, this.rank, this.place, unpackError(message.error)));
+        return this.settleReady.reject(
+          startFailure(this.request, this.rank, this.place, {
+            reason: unpackError(message.error),
+            part: message.part,
+          }),
+        );
       case "result":
         return this.settle(message.id, (call) => call.resolve(unpack(message.value, blobs, nothingLive)));
       case "error":

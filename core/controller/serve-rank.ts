@@ -3,9 +3,11 @@ import { plainFacts } from "../errors/plain-facts.ts";
 import { importSource, loadPlugin, type Logger, type MetricsSink } from "../registry/index.ts";
 import type { WorkerPart } from "./class-with-init-args.ts";
 import { constructParts, methodsOf } from "./colocated.ts";
+import { undisposed } from "./disposed-rank.ts";
 import type { GroupCall } from "./group-call.ts";
 import { Listener } from "./listener.ts";
 import { packError, unpackError } from "./packed-error.ts";
+import { failedPart, PartFailure } from "./part-failure.ts";
 import { nothingLive, pack, unpack, type LiveBridge } from "./payload.ts";
 import { MeetingPeers, type Turn } from "./peers.ts";
 import type { ChannelMessage, Lent, RankChannel } from "./rank-channel.ts";
@@ -13,7 +15,7 @@ import { importForRank } from "./rank-import.ts";
 import { PROTOCOL, type FromRank, type PackedError, type RankSpec, type ToRank } from "./rank-protocol.ts";
 import { callRegistered } from "./register.ts";
 import { steadyMetrics } from "./steady-metrics.ts";
-import { textOf, thrownText } from "./thrown-text.ts";
+import { textOf } from "./thrown-text.ts";
 import type { Worker, WorkerClass } from "./worker.ts";
 
 export interface ServeOptions {
@@ -33,6 +35,7 @@ export function serveRank(channel: RankChannel, options: ServeOptions = {}): Pro
 class RankServer {
   private worker: Worker | undefined;
   private name = "";
+  private rank = 0;
   private methods: ReadonlySet<string> = new Set();
   private readonly signals = new Map<number, AbortController>();
   private readonly exchanges = new Map<string, { id: number; resolve: (values: unknown[]) => void }>();
@@ -98,7 +101,7 @@ class RankServer {
       const values = unpack(args, blobs, nothingLive) as unknown[][];
       const classes = await importForRank(`rank ${rank} of ${name}`, async () => {
         for (const plugin of spec.plugins) await loadPlugin(plugin);
-        return Promise.all(spec.parts.map(importWorker));
+        return importWorkers(spec.parts);
       });
       const parts = spec.parts.map(({ role }, index): WorkerPart => {
         return { role, workerClass: classes[index]!, args: values[index]! };
@@ -118,10 +121,12 @@ class RankServer {
         parts,
       );
       this.name = name;
+      this.rank = rank;
       this.methods = methodsOf(parts);
       this.send({ type: "ready" });
     } catch (error) {
-      this.send({ type: "failed", error: packError(error) });
+      const { reason, part } = failedPart(error);
+      this.send({ type: "failed", error: packError(reason), part });
     }
   }
 
@@ -213,7 +218,7 @@ class RankServer {
     try {
       await this.worker?.dispose();
     } catch (error) {
-      this.send({ type: "log", level: "warn", message: `A worker could not be disposed: ${thrownText(error)}` });
+      this.send({ type: "log", level: "warn", message: undisposed(this.name, this.rank, error) });
     }
     this.send({ type: "stopped" });
     this.channel.close();
@@ -226,6 +231,16 @@ class RankServer {
 }
 
 const turnKey = ({ id, round }: Turn): string => `${id}/${round}`;
+
+/** @throws PartFailure where there are several */
+function importWorkers(parts: RankSpec["parts"]): Promise<WorkerClass[]> {
+  const [only] = parts;
+  if (parts.length === 1) return Promise.all([importWorker(only!)]);
+  const failed = (part: number) => (error: unknown) => {
+    throw new PartFailure(part, error);
+  };
+  return Promise.all(parts.map((part, index) => importWorker(part).catch(failed(index))));
+}
 
 async function importWorker({ module, name }: RankSpec["parts"][number]): Promise<WorkerClass> {
   const found = (await importSource(module))[name];

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { DataProto } from "../../core/batch/data-proto.ts";
+import { ClassWithInitArgs } from "../../core/controller/class-with-init-args.ts";
+import { createColocatedWorkerClass } from "../../core/controller/colocated.ts";
 import { InlineTransport } from "../../core/controller/inline-transport.ts";
 import { ThreadTransport } from "../../core/controller/thread/thread-transport.ts";
 import type { Transport } from "../../core/controller/transport.ts";
@@ -9,7 +11,7 @@ import { createLogger } from "../../core/registry/index.ts";
 import { failure } from "./failure.ts";
 import { loadPlugin } from "./load-dispatch-modes.ts";
 import { TcpTransport } from "./tcp-transport.ts";
-import { Contrary, Stubborn, Unborn } from "./workers/contrary.ts";
+import { Contrary, Lost, Noted, Stubborn, Unborn } from "./workers/contrary.ts";
 
 /* What a group does is the same wherever its ranks are. */
 
@@ -26,7 +28,7 @@ describe.each<[string, () => Transport]>([
   ["inline", () => new InlineTransport()],
   ["in threads", () => new ThreadTransport()],
   ["over connections", () => new TcpTransport()],
-])("ranks %s", (_, make) => {
+])("ranks %s", (kind, make) => {
   const transport = make();
   let group: GroupOf<Contrary>;
 
@@ -134,6 +136,41 @@ describe.each<[string, () => Transport]>([
     await own.close();
   });
 
+  it.each([
+    ["error", "VERL_WORKER_FAILED", "Rank 1 of own failed in the start of Unborn as critic: no such layer"],
+    ["verl", "VERL_BATCH_SHAPE", "odd shapes"],
+  ])("say which of the workers that share a rank could not be started: %s", async (what, code, message) => {
+    const own = make();
+    Noted.disposed.length = 0;
+    const workers = createColocatedWorkerClass({
+      actor: new ClassWithInitArgs(Noted),
+      critic: new ClassWithInitArgs(Unborn, what),
+      ref: new ClassWithInitArgs(Noted),
+    });
+    const error = await failure(WorkerGroup.start(workers, { worldSize: 2, transport: own, name: "own", log }));
+    expect(error).toMatchObject({ code, message, details: { rank: 1, method: "the start of Unborn as critic" } });
+    const { stack } = what === "verl" ? error : (error.cause as Error);
+    expect(stack).toContain("contrary.ts");
+    // Those that there were already: of the rank before, and of the same rank.
+    if (kind === "inline") expect(Noted.disposed.sort()).toEqual([0, 0, 1]);
+    await own.close();
+  });
+
+  it("say which of the workers that share a rank could not be imported", async () => {
+    if (kind === "inline") return;
+    const own = make();
+    const workers = createColocatedWorkerClass({
+      actor: new ClassWithInitArgs(Noted),
+      critic: new ClassWithInitArgs(Lost),
+    });
+    const error = await failure(WorkerGroup.start(workers, { transport: own, name: "own", log }));
+    expect(error).toMatchObject({
+      code: "VERL_WORKER_FAILED",
+      message: expect.stringMatching(/^Rank 0 of own failed in the start of Lost as critic: .*nowhere/),
+    });
+    await own.close();
+  });
+
   it("say which of them returned no batch to be joined", async () => {
     for (const [what, words] of [
       [undefined, "undefined"],
@@ -224,8 +261,20 @@ describe.each<[string, () => Transport]>([
     expect(ended).toEqual(["first", "second"]);
     await first;
     await stubborn.dispose();
-    const said = lines.filter((line) => line.includes("A worker could not be disposed: it is stuck"));
-    expect(said).toHaveLength(2);
+    const stuck = (rank: number): string => `warning: Rank ${rank} of Stubborn could not be disposed: it is stuck`;
+    expect(lines.filter((line) => line.includes("could not be disposed")).sort()).toEqual([stuck(0), stuck(1)]);
+    await own.close();
+  });
+
+  it("are disposed with a warning that names each of their workers that fails at it", async () => {
+    const own = make();
+    lines.length = 0;
+    const role = new ClassWithInitArgs(Stubborn);
+    const workers = createColocatedWorkerClass({ actor: role, ref: new ClassWithInitArgs(Noted), critic: role });
+    await (await WorkerGroup.start(workers, { transport: own, name: "own", log })).dispose();
+    expect(lines.filter((line) => line.includes("could not be disposed"))).toEqual([
+      "warning: Rank 0 of own could not be disposed: critic: it is stuck; actor: it is stuck",
+    ]);
     await own.close();
   });
 });

@@ -96,6 +96,21 @@ export class Unborn extends Worker {
   }
 }
 
+/** A worker that notes in a list of this thread that it is disposed. */
+export class Noted extends Worker {
+  static override readonly module = import.meta.url;
+  static readonly disposed: number[] = [];
+
+  override dispose(): void {
+    Noted.disposed.push(this.rank);
+  }
+}
+
+/** A worker that another thread looks for where it is not. */
+export class Lost extends Worker {
+  static override readonly module = new URL("./nowhere.ts", import.meta.url).href;
+}
+
 /** A worker that takes its time to end, and fails at it. */
 export class Stubborn extends Worker {
   static override readonly module = import.meta.url;
