@@ -32,6 +32,12 @@ const ARGUMENTS = /["'“”‘’](?:arguments|parameters)["'“”‘’]/;
 /** What `readBareJson` may start at. */
 export const JSON_OPENS: readonly string[] = [FENCE, "{", "["];
 
+/** Whether no call starts at `open`, where that can be told at once. */
+export function refusesBareJson(open: string, { source }: Turn): boolean {
+  if (open === FENCE || headOf(open, source.text, source.at + open.length) === "usual") return false;
+  return source.isRefusal(seesCall(source));
+}
+
 /**
  * Reads calls that stand as JSON in an answer: alone, in a list, or in a code block. An object counts as a call when it has a name and
  * `arguments` (or `parameters`), or the name of a tool on offer; other JSON is content. The source stands right after `open`.
@@ -60,9 +66,11 @@ export function* readBareJson(open: string, turn: Turn, from: number): Scan<bool
 }
 
 /** Whether a call comes next, or a list with one, whose first key is none that calls usually have there. */
-function* seesCall(source: TextSource): Scan<boolean> {
-  const text = yield* peekJson(source);
-  if (text === undefined || !NAME.test(text)) return false;
+const seesCall = (source: TextSource): Scan<boolean> =>
+  source.then(peekJson(source), (text) => source.now(text !== undefined && isCallText(text)));
+
+function isCallText(text: string): boolean {
+  if (!NAME.test(text)) return false;
   const value = parseJson(text);
   return Array.isArray(value) ? value.some(looksLikeCall) : looksLikeCall(value);
 }

@@ -1,50 +1,71 @@
-import { isSpace, letterFrom } from "verl";
+import { isSpace } from "verl";
 
 /** What an object shows of itself before it is read: `usual` starts as calls do, `other` might be one that starts with another key. */
 export type JsonHead = "usual" | "other" | "none";
 
 const FIRST_KEYS = new Set(["name", "function", "type", "id", "arguments", "parameters"]);
+const LONGEST_KEY = Math.max(...Array.from(FIRST_KEYS, ({ length }) => length));
 
 const FENCE = "```";
-/** Letters that may come next, behind a fence's own: most marks of an answer need no more than this look. */
-const NEXT: Readonly<Record<string, string>> = { "{": `"'“”‘’`, "[": "{", [FENCE]: "{[" };
-/** Letters of a fence's language at most, and those that are none. */
-const LANGUAGE = 16;
-const NO_LANGUAGE = `[{"'\``;
+const [QUOTE, COLON, OPEN_LIST, OPEN_OBJECT] = Array.from('":[{', (letter) => letter.charCodeAt(0));
+/** White space in one place, letters of a key, and letters of a fence's language that are looked past at most. */
+const [MAX_SPACE, MAX_KEY, MAX_LANGUAGE] = [64, 64, 16];
 
-/** Groups: the quote, the key, its closing quote, the value's first letter; as many of them as the text has. */
-const SPACE = "[ \\t-\\r]{0,64}";
-const QUOTE = `["'“”‘’]`;
-const KEY = `${SPACE}(?:(${QUOTE})(?:([^"'“”‘’\\\\]{0,64})(?:(${QUOTE})${SPACE}(?::${SPACE}([^ \\t-\\r])?)?)?)?)?`;
-const HEADS: Readonly<Record<string, RegExp>> = {
-  "{": new RegExp(KEY, "y"),
-  "[": new RegExp(`${SPACE}(?:\\{${KEY})?`, "y"),
-  [FENCE]: new RegExp(`[^\\s[{"'\`]{0,16}${SPACE}(?:\\[${SPACE})?(?:\\{${KEY})?`, "y"),
-};
+/** What letters are, by their codes: those that may open and close a key, those that a value of another first key starts with. */
+const QUOTES = new Set(Array.from(`"'“”‘’`, (letter) => letter.charCodeAt(0)));
+const SCALARS = new Set(Array.from('"-0123456789tfn', (letter) => letter.charCodeAt(0)));
+const NO_LANGUAGE = new Set(Array.from("[{\"'`", (letter) => letter.charCodeAt(0)));
 
 /**
  * Looks at the first key of the object that follows a `{`, a `[` or a code fence, up to `at`. It is called for every brace of an answer, so
- * it looks at a few letters only, once. Undefined: the text ends before that is clear.
+ * it looks at a few letters only, and makes nothing. Undefined: the text ends before that is clear.
  */
 export function headOf(mark: string, text: string, at: number): JsonHead | undefined {
-  const head = HEADS[mark];
-  if (head === undefined) return "none";
-  const next = letterFrom(text, mark === FENCE ? pastLanguage(text, at) : at);
-  if (next !== undefined && !NEXT[mark]!.includes(next)) return "none";
-  head.lastIndex = at;
-  const [, quote, key = "", closed, value] = head.exec(text) ?? [];
-  if (closed !== undefined && FIRST_KEYS.has(key)) return "usual";
+  if (mark === "{") return headOfObject(text, at);
+  let i = mark === FENCE ? pastSpace(text, pastLanguage(text, at)) : pastSpace(text, at);
+  if (mark === FENCE && text.charCodeAt(i) === OPEN_LIST) i = pastSpace(text, i + 1);
+  if (text.charCodeAt(i) === OPEN_OBJECT) return headOfObject(text, i + 1);
+  return i < text.length ? "none" : undefined;
+}
+
+function headOfObject(text: string, at: number): JsonHead | undefined {
+  const from = pastSpace(text, at);
+  if (from === text.length) return undefined;
+  const quote = text.charCodeAt(from);
+  if (!QUOTES.has(quote)) return "none";
+  const end = pastKey(text, from + 1);
+  if (end === text.length) return undefined;
+  if (!QUOTES.has(text.charCodeAt(end))) return "none";
+  if (end - from <= LONGEST_KEY + 1 && FIRST_KEYS.has(text.slice(from + 1, end))) return "usual";
+  const colon = pastSpace(text, end + 1);
+  if (colon === text.length) return undefined;
+  if (text.charCodeAt(colon) !== COLON) return "none";
+  const value = pastSpace(text, colon + 1);
+  if (value === text.length) return undefined;
   // Lists and objects come last in calls.
-  if (value !== undefined) return quote === '"' && /["\-\dtfn]/.test(value) ? "other" : "none";
-  return head.lastIndex === text.length ? undefined : "none";
+  return quote === QUOTE && SCALARS.has(text.charCodeAt(value)) ? "other" : "none";
+}
+
+/** Where white space ends. */
+function pastSpace(text: string, at: number): number {
+  const end = Math.min(at + MAX_SPACE, text.length);
+  let i = at;
+  while (i < end && isSpace(text.charCodeAt(i))) i += 1;
+  return i;
+}
+
+/** Where the letters of a key end. */
+function pastKey(text: string, at: number): number {
+  const end = Math.min(at + MAX_KEY, text.length);
+  let i = at;
+  while (i < end && text[i] !== "\\" && !QUOTES.has(text.charCodeAt(i))) i += 1;
+  return i;
 }
 
 /** Where the word that a fence may open with ends. */
 function pastLanguage(text: string, at: number): number {
-  let end = at;
-  while (end < Math.min(at + LANGUAGE, text.length)) {
-    if (isSpace(text.charCodeAt(end)) || NO_LANGUAGE.includes(text[end]!)) break;
-    end += 1;
-  }
-  return end;
+  const end = Math.min(at + MAX_LANGUAGE, text.length);
+  let i = at;
+  while (i < end && !isSpace(text.charCodeAt(i)) && !NO_LANGUAGE.has(text.charCodeAt(i))) i += 1;
+  return i;
 }

@@ -1,5 +1,5 @@
 import { MarkedToolParser, type MarkGuard, type Scan, type Turn } from "verl";
-import { JSON_OPENS, readBareJson } from "./bare-json.ts";
+import { JSON_OPENS, readBareJson, refusesBareJson } from "./bare-json.ts";
 import { headOf } from "./json-head.ts";
 
 /**
@@ -12,6 +12,10 @@ export class JsonToolParser extends MarkedToolParser {
   protected readonly opens: readonly string[] = JSON_OPENS;
   protected override readonly ends: readonly string[] = ["<|im_end|>", "<|eot_id|>", "<|endoftext|>", "</s>"];
   protected override readonly guard: MarkGuard = seesObject;
+
+  protected override refuses(open: string, turn: Turn): boolean {
+    return refusesBareJson(open, turn);
+  }
 
   protected read(open: string, turn: Turn, from: number): Scan<boolean> {
     return readBareJson(open, turn, from);

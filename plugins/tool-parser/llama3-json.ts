@@ -18,8 +18,15 @@ export class Llama3JsonToolParser extends JsonToolParser {
   protected override readonly opens = [TAG, ...JSON_OPENS];
   protected override readonly ends = ENDS;
 
-  protected override *read(open: string, turn: Turn, from: number): Scan<boolean> {
-    if (open !== TAG) return yield* super.read(open, turn, from);
+  protected override refuses(open: string, turn: Turn): boolean {
+    return open !== TAG && super.refuses(open, turn);
+  }
+
+  protected override read(open: string, turn: Turn, from: number): Scan<boolean> {
+    return open === TAG ? this.readTagged(turn, from) : super.read(open, turn, from);
+  }
+
+  private *readTagged(turn: Turn, from: number): Scan<boolean> {
     const { source, out } = turn;
     yield* source.skipSpace();
     if (yield* source.seesAny(["{", "["])) {

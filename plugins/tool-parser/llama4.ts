@@ -1,5 +1,14 @@
-import { emitCalls, Markers, readCallObjects, type CallItem, type MarkGuard, type Scan, type Turn } from "verl";
-import { JSON_OPENS, readBareJson } from "./bare-json.ts";
+import {
+  emitCalls,
+  Markers,
+  readCallObjects,
+  type CallItem,
+  type MarkGuard,
+  type Scan,
+  type TextSource,
+  type Turn,
+} from "verl";
+import { JSON_OPENS, readBareJson, refusesBareJson } from "./bare-json.ts";
 import { seesObject } from "./json.ts";
 import { seesPythonCall } from "./python-call.ts";
 import { END, PythonicToolParser, seesName, START } from "./pythonic.ts";
@@ -19,15 +28,23 @@ export class Llama4ToolParser extends PythonicToolParser {
   protected override readonly opens = [START, END, ...JSON_OPENS];
   protected override readonly guard: MarkGuard = seesCall;
 
-  protected override *read(open: string, turn: Turn, from: number): Scan<boolean> {
+  protected override refuses(open: string, turn: Turn): boolean {
+    if (open === START || open === END) return false;
+    return isPython(open, turn.source, turn.source.at + open.length)
+      ? super.refuses(open, turn)
+      : refusesBareJson(open, turn);
+  }
+
+  protected override read(open: string, turn: Turn, from: number): Scan<boolean> {
     const { source } = turn;
-    if (open === START) return yield* this.readTag(turn, from);
-    if (open === END) {
-      yield* this.readObjects(turn, source.at);
-      return true;
-    }
-    const python = open === "[" && seesName(open, source.text, source.at) === true;
-    return python ? yield* super.read(open, turn, from) : yield* readBareJson(open, turn, from);
+    if (open === START) return this.readTag(turn, from);
+    if (open === END) return this.readAfterTag(turn);
+    return isPython(open, source, source.at) ? super.read(open, turn, from) : readBareJson(open, turn, from);
+  }
+
+  private *readAfterTag(turn: Turn): Scan<boolean> {
+    yield* this.readObjects(turn, turn.source.at);
+    return true;
   }
 
   private *readTag(turn: Turn, from: number): Scan<boolean> {
@@ -36,7 +53,7 @@ export class Llama4ToolParser extends PythonicToolParser {
     const start = source.at;
     yield* source.skipSpace();
     yield* source.take("[");
-    const python = yield* seesPythonCall(source, true);
+    const python = yield* seesPythonCall(source, source.at, true);
     source.at = start;
     if (!python && (yield* source.until(TAGS)) === END) {
       const said = source.text.slice(start, source.at);
@@ -44,7 +61,7 @@ export class Llama4ToolParser extends PythonicToolParser {
       if (yield* this.readObjects(turn, source.at, said)) return true;
     }
     source.at = start;
-    return yield* super.read(START, turn, from);
+    return yield* this.readList(turn, from, true);
   }
 
   /** Reads the JSON calls that come next; false, and nothing is read, when there are none. @param said What goes before them. */
@@ -66,6 +83,10 @@ export class Llama4ToolParser extends PythonicToolParser {
     return true;
   }
 }
+
+/** Whether a Python call may follow a bracket. */
+const isPython = (open: string, { text }: TextSource, at: number): boolean =>
+  open === "[" && seesName(open, text, at) === true;
 
 /** A bracket counts where an object with a key follows, or a name with arguments. */
 function seesCall(mark: string, text: string, at: number): boolean | undefined {

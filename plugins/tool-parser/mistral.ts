@@ -1,7 +1,6 @@
 import {
   emitCalls,
   isSpace,
-  isWord,
   MarkedToolParser,
   Markers,
   NOT_JSON,
@@ -13,6 +12,7 @@ import {
   type TextSource,
   type Turn,
 } from "verl";
+import { isName } from "./python-call.ts";
 
 const [CALLS, ARGS, ID] = ["[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"] as const;
 const AFTER_NAME = new Markers([ARGS, ID, CALLS, "{", "\n"]);
@@ -21,7 +21,6 @@ const BROKEN_ITEM = new Markers([CALLS, ', {"name"', ',{"name"', ',\n{"name"']);
 /** Calls without a mark that are read after one that has it. */
 const MAX_UNMARKED = 1000;
 const isSeparator = (code: number): boolean => isSpace(code) || code === 44 || code === 59;
-const isName = (code: number): boolean => isWord(code) || code === 45 || code === 46;
 
 /**
  * Mistral. Tokenizers up to v7 write a list, later ones a name and arguments, with or without a mark between them.

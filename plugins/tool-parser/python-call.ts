@@ -3,21 +3,22 @@ import { isSpace, isWord, readLiteral, TRUNCATED, type Scan, type TextSource } f
 export type PythonCall = { name: string; arguments: Record<string, unknown> } | { reason: string };
 
 /** Letters of tool names: those of Python, and what other languages add. */
-const isName = (code: number): boolean => isWord(code) || code === 45 || code === 46;
+export const isName = (code: number): boolean => isWord(code) || code === 45 || code === 46;
 
-/** Whether `name(key=` or `name()` comes next, white space allowed; nothing is read. */
-export function seesPythonCall(source: TextSource, anyArguments: boolean): Scan<boolean> {
-  HEAD.lastIndex = source.at;
+/** Whether `name(key=` or `name()` stands at a place, white space allowed; nothing is read. */
+export function seesPythonCall(source: TextSource, at: number, anyArguments: boolean): Scan<boolean> {
+  HEAD.lastIndex = at;
   const head = HEAD.exec(source.text);
-  return head === null ? seesLater(source, anyArguments) : source.now(anyArguments || head[1] !== undefined);
+  return head === null ? seesLater(source, at, anyArguments) : source.now(anyArguments || head[1] !== undefined);
 }
 
 /** A head that is there to its end, as almost all are. Group: what arguments by name start with, or the bracket that none need. */
 const HEAD =
   /[ \t-\r]{0,64}[\w.\-\x80-\uffff]{1,256}[ \t-\r]{0,64}\([ \t-\r]{0,64}(?:(\)|[\w\x80-\uffff]{1,256}[ \t-\r]{0,64}=)|[\w\x80-\uffff]{0,256}[ \t-\r]{0,64}[^\w \t-\r)=\x80-\uffff])/y;
 
-function* seesLater(source: TextSource, anyArguments: boolean): Scan<boolean> {
+function* seesLater(source: TextSource, from: number, anyArguments: boolean): Scan<boolean> {
   const { at } = source;
+  source.at = from;
   const seen = yield* readHead(source, anyArguments);
   source.at = at;
   return seen;

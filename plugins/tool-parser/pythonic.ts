@@ -1,6 +1,6 @@
 import {
   emitCalls,
-  letterFrom,
+  isSpace,
   MarkedToolParser,
   Markers,
   type MarkGuard,
@@ -9,7 +9,7 @@ import {
   type Scan,
   type Turn,
 } from "verl";
-import { readPythonCall, seesPythonCall } from "./python-call.ts";
+import { isName, readPythonCall, seesPythonCall } from "./python-call.ts";
 
 export const [START, END] = ["<|python_start|>", "<|python_end|>"] as const;
 const LIST_END = new Markers(["]", END]);
@@ -27,14 +27,24 @@ export class PythonicToolParser extends MarkedToolParser {
   protected override readonly ends = ["<|eom|>", "<|eot|>", "<|eom_id|>", "<|eot_id|>", "<|end_of_text|>"];
   protected override readonly guard: MarkGuard = seesName;
 
-  protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
-    const { source, out } = turn;
-    if (open === END) return true;
-    if (open === START) yield* source.skipSpace();
-    const tagged = open === START;
-    const inList = tagged ? (yield* source.take("[")) !== undefined : true;
-    if (!tagged && !(yield* seesPythonCall(source, out.isBlank))) return false;
+  protected override refuses(open: string, { source, out }: Turn): boolean {
+    return open === "[" && source.isRefusal(seesPythonCall(source, source.at + 1, out.isBlank));
+  }
 
+  protected read(open: string, turn: Turn, from: number): Scan<boolean> {
+    const { source, out } = turn;
+    if (open === END) return source.now(true);
+    if (open === START) return this.readList(turn, from, true);
+    return source.then(seesPythonCall(source, source.at, out.isBlank), (seen) =>
+      seen ? this.readList(turn, from, false) : source.now(false),
+    );
+  }
+
+  /** Reads calls after a tag, where the bracket of the list may be missing, or after a bracket. */
+  protected *readList(turn: Turn, from: number, tagged: boolean): Scan<boolean> {
+    const { source, out } = turn;
+    if (tagged) yield* source.skipSpace();
+    const inList = !tagged || (yield* source.take("[")) !== undefined;
     const items: CallItem[] = [];
     let cut = !inList;
     for (;;) {
@@ -65,18 +75,23 @@ export class PythonicToolParser extends MarkedToolParser {
   }
 }
 
-/** Group: what follows the name; as much of it all as the text has. */
-const HEAD = /[ \t-\r]{0,64}(?:[\w.\-\x80-\uffff]{1,256}[ \t-\r]{0,64}([^ \t-\r])?)?/y;
+/** White space in one place, and letters of a name, that are looked past at most. */
+const [MAX_SPACE, MAX_NAME] = [64, 256];
 
-/** Whether a name may start so; true where it is not known yet. */
-const mayBeName = (letter: string | undefined): boolean => !letter || /[\w.\-\x80-\uffff]/.test(letter);
-
-/** A bracket that no name with a bracket of its own follows starts no call. */
+/** A bracket that no name with a bracket of its own follows starts no call. Called for every bracket of an answer. */
 export function seesName(mark: string, text: string, at: number): boolean | undefined {
   if (mark !== "[") return true;
-  // Most brackets need no more than a look at the next letter.
-  if (!mayBeName(letterFrom(text, at))) return false;
-  HEAD.lastIndex = at;
-  const [, next] = HEAD.exec(text) ?? [];
-  return next !== undefined || HEAD.lastIndex < text.length ? next === "(" : undefined;
+  const from = past(isSpace, text, at, MAX_SPACE);
+  const end = past(isName, text, from, MAX_NAME);
+  if (end === from && end < text.length) return false;
+  const next = past(isSpace, text, end, MAX_SPACE);
+  return next < text.length ? text[next] === "(" : undefined;
+}
+
+/** Where letters that belong end. */
+function past(belongs: (code: number) => boolean, text: string, at: number, most: number): number {
+  const end = Math.min(at + most, text.length);
+  let i = at;
+  while (i < end && belongs(text.charCodeAt(i))) i += 1;
+  return i;
 }

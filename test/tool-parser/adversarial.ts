@@ -61,6 +61,9 @@ const UNITS: Readonly<Record<string, readonly string[]>> = {
     "{'name':",
     "{'name':'f'}",
     '{"name":f}',
+    '\n{"parameters":',
+    '"b":1[{',
+    '; {{"name":"f"',
   ],
   pythonic: ["[", "[f(a=", "[f(a='", '[f(a="""', "[f(", "[f(a=1),", "[f()]"],
   llama4_pythonic: [

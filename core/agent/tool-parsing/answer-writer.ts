@@ -54,7 +54,7 @@ export class AnswerWriter {
     if (text === "") return;
     if ((this.afterCall || this.isBlank) && text.trim() !== "") this.afterCall = this.isBlank = false;
     this.contentText += text;
-    this.tell({ type: "content", text });
+    if (this.options.onDelta) this.tell({ type: "content", text });
   }
 
   reasoning(text: string): void {

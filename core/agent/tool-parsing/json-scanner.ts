@@ -22,8 +22,8 @@ export class JsonScanner {
   /** No number in it that `JSON.parse` may round. */
   isExact = true;
   private expect: number = VALUE;
-  /** The closing bracket of each open one. */
-  private readonly closers: number[] = [];
+  /** Where each open bracket stands: in a value that is bad, so are those that start there. */
+  readonly opens: number[] = [];
   private inString = false;
   private escaped = false;
   /** Digits that an escape still lacks. */
@@ -43,7 +43,7 @@ export class JsonScanner {
       else {
         const code = text.charCodeAt(i);
         if (!isSpace(code)) {
-          if (!this.step(code, i)) return i;
+          if (!this.step(text, code, i)) return i;
         } else if (code === 11 || code === 12) this.isStrict = false;
         i += 1;
       }
@@ -68,7 +68,7 @@ export class JsonScanner {
       i += 1;
       if (code === QUOTE) {
         this.inString = false;
-        if (this.closers.length === 0) this.status = "done";
+        if (this.opens.length === 0) this.status = "done";
         break;
       }
       this.escaped = true;
@@ -105,27 +105,28 @@ export class JsonScanner {
   }
 
   /** @returns False: the letter cannot be. */
-  private step(code: number, at: number): boolean {
-    const { expect, closers } = this;
+  private step(text: string, code: number, at: number): boolean {
+    const { expect, opens } = this;
     const wantsValue = (expect & VALUE) !== 0;
+    const inObject = opens.length > 0 && text.charCodeAt(opens[opens.length - 1]!) === OPEN_OBJECT;
     if (code === QUOTE && (expect & (VALUE | KEY)) !== 0) {
       this.inString = true;
       this.expect = wantsValue ? NEXT | END : SEPARATOR;
-    } else if (wantsValue && (code === OPEN_OBJECT || code === OPEN_LIST) && closers.length < MAX_DEPTH) {
-      closers.push(code === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_LIST);
+    } else if (wantsValue && (code === OPEN_OBJECT || code === OPEN_LIST) && opens.length < MAX_DEPTH) {
+      opens.push(at);
       this.expect = code === OPEN_OBJECT ? KEY | END : VALUE | END;
-    } else if (wantsValue && closers.length > 0 && isScalar(code)) {
+    } else if (wantsValue && opens.length > 0 && isScalar(code)) {
       this.inScalar = true;
       this.scalarFrom = at;
       this.expect = NEXT | END;
     } else if (code === COLON && expect === SEPARATOR) {
       this.expect = VALUE;
     } else if (code === COMMA && (expect & NEXT) !== 0) {
-      this.expect = closers[closers.length - 1] === CLOSE_OBJECT ? KEY : VALUE;
-    } else if ((expect & END) !== 0 && code === closers[closers.length - 1]) {
-      closers.pop();
+      this.expect = inObject ? KEY : VALUE;
+    } else if ((expect & END) !== 0 && code === (inObject ? CLOSE_OBJECT : CLOSE_LIST)) {
+      opens.pop();
       this.expect = NEXT | END;
-      if (closers.length === 0) this.status = "done";
+      if (opens.length === 0) this.status = "done";
     } else {
       this.status = "bad";
       return false;

@@ -71,6 +71,13 @@ export const isWord = (code: number): boolean =>
 /** Letters of a number, whatever its base. */
 const isNumeral = (code: number): boolean => (code <= 127 && isWord(code)) || code === 43 || code === 45 || code === 46;
 
+function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
+  // The one key that an assignment would not make a property.
+  if (key === "__proto__")
+    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+  else object[key] = value;
+}
+
 class LiteralReader {
   stop: "string" | "end" | "letter" | undefined;
 
@@ -108,7 +115,7 @@ class LiteralReader {
   }
 
   private object(depth: number): Record<string, unknown> {
-    const entries: [string, unknown][] = [];
+    const read: Record<string, unknown> = {};
     while (!this.closes("}")) {
       const key = this.key();
       this.skipSpace();
@@ -116,11 +123,10 @@ class LiteralReader {
         this.fail(this.at < this.text.length ? "letter" : "end");
       if (this.stop !== undefined) break;
       this.at += 1;
-      entries.push([key, this.value(depth)]);
+      setOwn(read, key, this.value(depth));
       if (this.stop !== undefined || !this.separates("}")) break;
     }
-    // `Object.fromEntries` makes own properties of all keys, `__proto__` too.
-    return Object.fromEntries(entries);
+    return read;
   }
 
   private key(): string {

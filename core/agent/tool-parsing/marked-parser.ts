@@ -26,6 +26,14 @@ export abstract class MarkedToolParser extends StreamingToolParser {
   protected readonly guard: MarkGuard | undefined = undefined;
 
   /**
+   * Whether `open`, at which the source stands, starts no call, where that can be told at once: texts may be made of such marks alone, and
+   * to read each would take most of the time. Default: no.
+   */
+  protected refuses(_open: string, _turn: Turn): boolean {
+    return false;
+  }
+
+  /**
    * Reads what `open` starts; the source stands right after it.
    * @param from Position of `open`, for the raw text of errors: `turn.source.text.slice(from, turn.source.at)`.
    * @returns False when it starts no call: it is then content, with what was read after it.
@@ -33,6 +41,7 @@ export abstract class MarkedToolParser extends StreamingToolParser {
   protected abstract read(open: string, turn: Turn, from: number): Scan<boolean>;
 
   private readonly markers = new Map<boolean, Markers>();
+  private readonly closings = new Map<string, Markers>();
 
   protected *scan(turn: Turn): Scan {
     const [tags] = this.reasoningTags;
@@ -45,10 +54,11 @@ export abstract class MarkedToolParser extends StreamingToolParser {
     const { source, out } = turn;
     const markers = this.markersFor(inReasoning);
     const tell = (text: string): void => out.content(text);
+    const refuses = (hit: string): boolean => this.opens.includes(hit) && this.refuses(hit, turn);
     // A mark that starts no call is told with the text after it.
     for (let refused = 0; ;) {
       if (out.room <= 0) return yield* this.skipRest(turn);
-      const hit = yield* source.until(markers, tell, refused);
+      const hit = yield* source.until(markers, tell, refused, refuses);
       if (hit === undefined) return;
       const from = source.at;
       source.at += hit.length;
@@ -80,7 +90,7 @@ export abstract class MarkedToolParser extends StreamingToolParser {
     // Calls may be taken out of it at the end, and nothing that was told is taken back.
     const held = options.recoverReasoning === true;
     let text = "";
-    const hit = yield* source.until(new Markers([close]), (piece) => {
+    const hit = yield* source.until(this.closing(close), (piece) => {
       text += piece;
       if (!held) out.reasoning(piece);
     });
@@ -102,6 +112,12 @@ export abstract class MarkedToolParser extends StreamingToolParser {
     do yield* source.skipSpace();
     while (yield* source.take(...this.ends));
     if (!(yield* source.atEnd())) out.content(source.text.slice(from, source.at));
+  }
+
+  private closing(tag: string): Markers {
+    let markers = this.closings.get(tag);
+    if (!markers) this.closings.set(tag, (markers = new Markers([tag])));
+    return markers;
   }
 
   private markersFor(inReasoning: boolean): Markers {

@@ -10,7 +10,8 @@ const fold = (code: number): number => (code < CODES ? code : CODES - 1);
 
 /** Marks to look for, in one pass over the text whatever their number. */
 export class Markers {
-  readonly words: readonly string[];
+  /** The marks that start with a letter, longest first. */
+  private readonly words: (readonly string[])[] = Array.from({ length: CODES }, () => []);
   /** What the first letter of a mark says: nothing starts with it (0), a longer mark does (1), that letter alone is one (2). */
   private readonly first = new Uint8Array(CODES);
   /** 1 at each second letter. */
@@ -20,9 +21,9 @@ export class Markers {
     words: readonly string[],
     private readonly guard?: MarkGuard,
   ) {
-    this.words = [...new Set(words)].sort((a, b) => b.length - a.length);
-    for (const word of this.words) {
+    for (const word of [...new Set(words)].sort((a, b) => b.length - a.length)) {
       const code = fold(word.charCodeAt(0));
+      this.words[code] = [...this.words[code]!, word];
       this.first[code] = Math.max(this.first[code]!, word.length === 1 ? 2 : 1);
       if (word.length > 1) this.second[fold(word.charCodeAt(1))] = 1;
     }
@@ -35,10 +36,17 @@ export class Markers {
     return place + 1 === text.length || this.second[fold(text.charCodeAt(place + 1))] === 1;
   }
 
+  /** How many marks are compared with the text at a place. */
+  candidates(text: string, place: number): number {
+    return this.words[fold(text.charCodeAt(place))]!.length;
+  }
+
   /** The mark at a place: undefined when there is none, null when the text so far does not say. */
   at(text: string, place: number, ended: boolean): string | undefined | null {
     const rest = text.length - place;
-    for (const word of this.words) {
+    const words = this.words[fold(text.charCodeAt(place))]!;
+    for (let i = 0; i < words.length; i++) {
+      const word = words[i]!;
       if (rest < word.length) {
         if (!ended && word.startsWith(text.slice(place))) return null;
       } else if (text.startsWith(word, place)) {

@@ -19,8 +19,8 @@ export const NOT_JSON = "the call is not valid JSON";
 
 /** Longer broken values are not repaired. */
 const MAX_REPAIR = 1 << 16;
-/** After so many values of an answer that are beyond repair, no more is tried. */
-const MAX_FAILED = 256;
+/** What a try in vain costs beside its letters. */
+const TRY_COST = 1 << 12;
 /** Boundaries in a broken value that may stand in a string of it. */
 const MAX_PASSED = 4;
 
@@ -30,19 +30,20 @@ const MAX_PASSED = 4;
  * the first boundary, so that what follows is read for itself.
  */
 export function readJson(source: TextSource, boundaries: Markers): Scan<JsonRead> {
+  if (source.isBroken) return repairJson(source, boundaries, false);
   const scanner = new JsonScanner();
   const end = feed(source, scanner, source.at);
   if (scanner.status === "done") return source.now(readScanned(source, scanner, end));
-  return scanner.status === "open"
-    ? readLater(source, boundaries, scanner, end)
-    : repairJson(source, boundaries, false);
+  if (scanner.status === "open") return readLater(source, boundaries, scanner, end);
+  source.noteBroken(scanner.opens);
+  return repairJson(source, boundaries, false);
 }
 
 function* readLater(source: TextSource, boundaries: Markers, scanner: JsonScanner, at: number): Scan<JsonRead> {
   const end = yield* feedOn(source, scanner, at);
-  return scanner.status === "done"
-    ? readScanned(source, scanner, end)
-    : yield* repairJson(source, boundaries, scanner.status === "open");
+  if (scanner.status === "done") return readScanned(source, scanner, end);
+  if (scanner.status === "bad") source.noteBroken(scanner.opens);
+  return yield* repairJson(source, boundaries, scanner.status === "open");
 }
 
 /** Reads what a scanner found whole. */
@@ -51,19 +52,19 @@ function readScanned(source: TextSource, scanner: JsonScanner, end: number): Jso
   source.at = end;
   const value = parseScanned(body, scanner);
   if (value !== undefined) return { ok: true, value, repaired: false };
-  const mayRepair = body.length <= MAX_REPAIR && source.failedRepairs < MAX_FAILED;
+  const mayRepair = body.length <= MAX_REPAIR && source.repairLeft > 0;
   const read = mayRepair ? readLiteral(body) : undefined;
   if (read?.ok && read.end === body.length) return { ok: true, value: read.value, repaired: true };
-  source.failedRepairs += 1;
+  if (mayRepair) source.repairLeft -= body.length + TRY_COST;
   return { ok: false, reason: NOT_JSON };
 }
 
 /**
- * The text of the JSON object or list that comes next, of which nothing is read. Undefined: there is none, or it starts where this has
- * looked before, so that all of it takes linear time.
+ * The text of the JSON object or list that comes next, of which nothing is read. Undefined: there is none, or it starts within what this has
+ * looked through before, so that all of it takes linear time.
  */
 export function peekJson(source: TextSource): Scan<string | undefined> {
-  if (source.at < source.triedTo) return source.now(undefined);
+  if (source.at > source.triedFrom && source.at < source.triedTo) return source.now(undefined);
   const scanner = new JsonScanner();
   const end = feed(source, scanner, source.at);
   return scanner.status === "open" ? peekLater(source, scanner, end) : source.now(peeked(source, scanner, end));
@@ -74,6 +75,7 @@ function* peekLater(source: TextSource, scanner: JsonScanner, at: number): Scan<
 }
 
 function peeked(source: TextSource, scanner: JsonScanner, end: number): string | undefined {
+  source.triedFrom = source.at;
   source.triedTo = end;
   return scanner.status === "done" ? source.text.slice(source.at, end) : undefined;
 }
@@ -92,29 +94,42 @@ function* feedOn(source: TextSource, scanner: JsonScanner, from: number): Scan<n
   return at;
 }
 
-function* repairJson(source: TextSource, boundaries: Markers, endsEarly: boolean): Scan<JsonRead> {
-  const start = source.at;
-  let first = -1;
-  let truncated = false;
-  for (let passed = 0; passed < MAX_PASSED; passed++) {
-    const boundary = yield* source.until(boundaries);
-    if (first < 0) {
-      first = source.at;
-      truncated = boundary === undefined && endsEarly;
+interface Repair {
+  start: number;
+  /** The first boundary. */
+  first: number;
+  truncated: boolean;
+  passed: number;
+}
+
+function repairJson(source: TextSource, boundaries: Markers, endsEarly: boolean): Scan<JsonRead> {
+  return tryRepair(source, boundaries, { start: source.at, first: -1, truncated: endsEarly, passed: 0 });
+}
+
+/** Tries the text up to the next boundary. */
+function tryRepair(source: TextSource, boundaries: Markers, repair: Repair): Scan<JsonRead> {
+  return source.then(source.until(boundaries), (boundary): Scan<JsonRead> => {
+    const { start, passed } = repair;
+    if (passed === 0) {
+      repair.first = source.at;
+      repair.truncated &&= boundary === undefined;
     }
-    if (source.at - start > MAX_REPAIR || source.failedRepairs >= MAX_FAILED) break;
-    const body = source.text.slice(start, source.at);
-    const read = readLiteral(body, 0, { closeAtEnd: boundary !== undefined });
-    source.steps += (read.ok ? read.end : read.at) + 1;
-    if (read.ok) {
-      source.at = start + read.end;
-      return { ok: true, value: read.value, repaired: true };
+    if (source.at - start <= MAX_REPAIR && source.repairLeft > 0) {
+      const read = readLiteral(source.text.slice(start, source.at), 0, { closeAtEnd: boundary !== undefined });
+      source.steps += (read.ok ? read.end : read.at) + 1;
+      if (read.ok) {
+        source.at = start + read.end;
+        return source.now({ ok: true, value: read.value, repaired: true });
+      }
+      source.repairLeft -= read.at + TRY_COST;
+      repair.truncated ||= passed === 0 && boundary === undefined && read.stop !== "letter";
+      if (read.stop === "string" && boundary !== undefined && passed + 1 < MAX_PASSED) {
+        source.at += boundary.length;
+        repair.passed += 1;
+        return tryRepair(source, boundaries, repair);
+      }
     }
-    truncated ||= passed === 0 && boundary === undefined && read.stop !== "letter";
-    if (read.stop !== "string" || boundary === undefined) break;
-    source.at += boundary.length;
-  }
-  source.at = first;
-  source.failedRepairs += 1;
-  return { ok: false, reason: truncated ? TRUNCATED : NOT_JSON };
+    source.at = repair.first;
+    return source.now({ ok: false, reason: repair.truncated ? TRUNCATED : NOT_JSON });
+  });
 }

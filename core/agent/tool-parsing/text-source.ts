@@ -12,6 +12,7 @@ const KEPT = 256;
 const MAX_SPACE = 64;
 
 type Sink = (text: string) => void;
+type Refusal = (marker: string) => boolean;
 
 /** Where a search led, from every place between `from` and `to`. */
 interface Found {
@@ -50,12 +51,16 @@ export class TextSource {
   at = 0;
   /** Letters looked at so far; tests hold it against the length. */
   steps = 0;
-  /** Broken values that could not be repaired. */
-  failedRepairs = 0;
-  /** A reader has looked so far ahead in vain; it need not start again before. */
+  /** Letters that tries to repair broken values may still take in vain. */
+  repairLeft = 1 << 20;
+  /** Where a reader has looked ahead, from and to; it need not start again between. */
+  triedFrom = 0;
   triedTo = 0;
   /** What searches found that went far; a broken value may have the same one start at each of its letters. */
   private readonly found = new Map<Markers, Found>();
+  /** Where values start that are known to be broken. */
+  private readonly broken = new Set<number>();
+  private lastBroken = 0;
   /** What is no longer held. */
   private gone = "";
   private waiting = "";
@@ -143,19 +148,32 @@ export class TextSource {
    * Goes to the first of `markers`, or to the end. Where it has been before, it need not look again.
    * @param sink Takes the text before it, as it comes.
    * @param back Letters before `at` that the sink takes as well.
+   * @param refuses Whether a marker, at which the source stands then, is mere text: told where that is known at once.
    * @returns The marker, which is not read yet.
    */
-  until(markers: Markers, sink?: (text: string) => void, back = 0): Scan<string | undefined> {
+  until(markers: Markers, sink?: Sink, back = 0, refuses?: Refusal): Scan<string | undefined> {
     const known = sink === undefined ? this.found.get(markers) : undefined;
     if (known !== undefined && known.from <= this.at && this.at <= known.to) {
       this.at = known.to;
       return this.now(known.hit);
     }
     const from = this.at;
-    const hit = this.find(markers, sink, back);
-    if (typeof hit !== "string") return this.untilLater(markers, sink, hit, from);
+    const hit = this.find(markers, sink, back, refuses);
+    if (typeof hit !== "string") return this.untilLater(markers, sink, hit, from, refuses);
     if (sink === undefined) this.note(markers, from, hit);
     return this.now(hit);
+  }
+
+  /** Whether the value that comes next is known to be broken, since one that it stands in was looked through. */
+  get isBroken(): boolean {
+    return this.broken.has(this.at);
+  }
+
+  /** Values are broken that start at these places, in their order. */
+  noteBroken(starts: readonly number[]): void {
+    if (this.at > this.lastBroken) this.broken.clear();
+    for (let i = 1; i < starts.length; i++) this.broken.add(starts[i]!);
+    this.lastBroken = Math.max(this.lastBroken, starts[starts.length - 1] ?? 0);
   }
 
   private note(markers: Markers, from: number, hit: string | undefined): void {
@@ -163,15 +181,19 @@ export class TextSource {
   }
 
   /** Goes to the first marker, to a place that may become one (null), or to the end of the text so far (undefined). */
-  private find(markers: Markers, sink: Sink | undefined, back = 0): string | null | undefined {
+  private find(markers: Markers, sink?: Sink, back = 0, refuses?: Refusal): string | null | undefined {
     const { text, at: from } = this;
     let hit: string | null | undefined;
     let i = from;
     for (; i < text.length; i++) {
       if (!markers.mayStart(text, i)) continue;
-      this.steps += markers.words.length;
+      this.steps += markers.candidates(text, i);
       hit = markers.at(text, i, this.ended);
-      if (hit !== undefined) break;
+      if (hit === undefined) continue;
+      this.at = i;
+      if (hit === null || refuses?.(hit) !== true) break;
+      i += hit.length - 1;
+      hit = undefined;
     }
     this.steps += i - from;
     this.at = i;
@@ -187,9 +209,12 @@ export class TextSource {
     sink: Sink | undefined,
     first: null | undefined,
     from: number,
+    refuses: Refusal | undefined,
   ): Scan<string | undefined> {
     let hit: string | null | undefined = first;
-    while (typeof hit !== "string" && ((yield* this.more()) || hit === null)) hit = this.find(markers, sink);
+    while (typeof hit !== "string" && ((yield* this.more()) || hit === null)) {
+      hit = this.find(markers, sink, 0, refuses);
+    }
     if (sink === undefined) this.note(markers, from, hit ?? undefined);
     return hit ?? undefined;
   }
@@ -242,6 +267,11 @@ export class TextSource {
     return isOver ? next(this.decided.result.value as T) : thenLater(scan, next);
   }
 
+  /** Whether a scan is over already, and said no. */
+  isRefusal(scan: Scan<boolean>): boolean {
+    return (scan as unknown) === this.decided && this.decided.result.value === false;
+  }
+
   /** A scan that is over: what a reader returns that had no need to wait. */
   now<T>(value: T): Scan<T> {
     this.decided.result.value = value;
@@ -267,6 +297,9 @@ export class TextSource {
     this.gone += this.text.slice(0, this.at);
     this.text = this.text.slice(this.at);
     this.found.clear();
+    this.broken.clear();
+    this.lastBroken = 0;
+    this.triedFrom -= this.at;
     this.triedTo -= this.at;
     this.at = 0;
   }
