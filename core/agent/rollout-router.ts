@@ -1,21 +1,37 @@
 import type { Generation, RolloutEngine, SamplingParams } from "../engine/rollout-engine.ts";
 import type { WeightMap } from "../engine/training-engine.ts";
+import { generationFault } from "./generation-fault.ts";
+import { ServerHealth } from "./server-health.ts";
 
 /** Conversations whose server is remembered; the one that was asked for longest ago goes first. */
 const REMEMBERED = 100_000;
 
+/** Where a conversation was asked for last. */
+interface Place {
+  readonly server: number;
+  /** Its request ended without an answer there. */
+  failed: boolean;
+}
+
 /**
  * Several rollout servers as one engine. A new conversation goes to the server with the fewest requests under way, and stays with it, so
- * that its turns find their prefix in that server's cache. A server that failed a conversation loses it: the next attempt goes elsewhere.
+ * that its turns find their prefix in that server's cache. A server that failed a conversation loses it: the next attempt goes elsewhere
+ * while there is another. A server that fails is spared for a second, and twice as long each further time (a minute at most); then it is
+ * tried by one request, and has its share again once that is answered. Where all are spared, they are asked all the same.
  */
 export class RolloutRouter implements RolloutEngine {
-  /** Requests under way, a server. */
-  private readonly inFlight: number[];
-  private readonly servers = new Map<string, number>();
+  private readonly health: readonly ServerHealth[];
+  private readonly places = new Map<string, Place>();
 
-  /** @param engines one a server, at least one */
-  constructor(private readonly engines: readonly RolloutEngine[]) {
-    this.inFlight = engines.map(() => 0);
+  /**
+   * @param engines one a server, at least one
+   * @param now milliseconds of a clock that never goes back
+   */
+  constructor(
+    private readonly engines: readonly RolloutEngine[],
+    now: () => number = () => performance.now(),
+  ) {
+    this.health = engines.map(() => new ServerHealth(now));
   }
 
   /** Of the weights that every server has by now. */
@@ -28,17 +44,27 @@ export class RolloutRouter implements RolloutEngine {
     sampling: SamplingParams,
     options: { signal?: AbortSignal; sticky?: string } = {},
   ): Promise<Generation> {
-    const { sticky } = options;
-    const server = (sticky === undefined ? undefined : this.servers.get(sticky)) ?? this.idlest(sticky);
-    if (sticky !== undefined) this.remember(sticky, server);
-    this.inFlight[server]! += 1;
+    const { signal, sticky } = options;
+    const place = this.placeOf(sticky);
+    const health = this.health[place.server]!;
+    const leave = (): void => void (place.failed = true);
+    // A server that stalls may never settle what was asked of it.
+    signal?.addEventListener("abort", leave, { once: true });
+    health.inFlight += 1;
     try {
-      return await this.engines[server]!.generate(promptIds, sampling, options);
+      const generation = await this.engines[place.server]!.generate(promptIds, sampling, options);
+      const fault = generationFault(generation);
+      if (fault !== undefined) throw fault;
+      health.answered();
+      return generation;
     } catch (error) {
-      if (sticky !== undefined) this.servers.delete(sticky);
+      leave();
+      // A request that nobody waits for any more says nothing of its server.
+      if (signal?.aborted !== true) health.failed();
       throw error;
     } finally {
-      this.inFlight[server]! -= 1;
+      health.inFlight -= 1;
+      signal?.removeEventListener("abort", leave);
     }
   }
 
@@ -62,20 +88,44 @@ export class RolloutRouter implements RolloutEngine {
     for (const engine of this.engines) engine.dispose();
   }
 
-  /** Of equally idle servers the one that `sticky` falls on, so that not all begin with the first. */
-  private idlest(sticky = ""): number {
-    const least = Math.min(...this.inFlight);
-    const idle = this.inFlight.flatMap((count, server) => (count === least ? [server] : []));
-    let hash = 0;
-    for (let i = 0; i < sticky.length; i += 1) hash = (Math.imul(hash, 31) + sticky.charCodeAt(i)) >>> 0;
-    return idle[hash % idle.length]!;
+  /** The conversation's own server while that serves, or another. */
+  private placeOf(sticky: string | undefined): Place {
+    const last = sticky === undefined ? undefined : this.places.get(sticky);
+    const stays = last !== undefined && !last.failed && this.health[last.server]!.isOpen;
+    const place = stays
+      ? last
+      : { server: this.choose(sticky, last?.failed === true ? last.server : undefined), failed: false };
+    if (sticky !== undefined) this.remember(sticky, place);
+    return place;
   }
 
-  private remember(sticky: string, server: number): void {
-    this.servers.delete(sticky);
-    this.servers.set(sticky, server);
-    if (this.servers.size <= REMEMBERED) return;
-    const [oldest] = this.servers.keys();
-    this.servers.delete(oldest!);
+  /** @param avoided the server that failed the conversation */
+  private choose(sticky: string | undefined, avoided: number | undefined): number {
+    const all = [...this.health.keys()];
+    const others = all.length > 1 ? all.filter((server) => server !== avoided) : all;
+    const open = others.filter((server) => this.health[server]!.isOpen);
+    const least = (servers: readonly number[], of: (health: ServerHealth) => number): number[] => {
+      const fewest = Math.min(...servers.map((server) => of(this.health[server]!)));
+      return servers.filter((server) => of(this.health[server]!) === fewest);
+    };
+    // Of servers that all are spared, one that answered lately.
+    const candidates = open.length > 0 ? open : least(others, ({ failures }) => failures);
+    const idlest = least(candidates, ({ inFlight }) => inFlight);
+    return idlest[hashOf(sticky) % idlest.length]!;
   }
+
+  private remember(sticky: string, place: Place): void {
+    this.places.delete(sticky);
+    this.places.set(sticky, place);
+    if (this.places.size <= REMEMBERED) return;
+    const [oldest] = this.places.keys();
+    this.places.delete(oldest!);
+  }
+}
+
+/** Spreads conversations over equally idle servers, so that not all begin with the first. */
+function hashOf(sticky = ""): number {
+  let hash = 0;
+  for (let at = 0; at < sticky.length; at += 1) hash = (Math.imul(hash, 31) + sticky.charCodeAt(at)) >>> 0;
+  return hash;
 }

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { RolloutRouter } from "../../core/agent/rollout-router.ts";
-import type { SamplingParams } from "../../core/engine/rollout-engine.ts";
+import type { Generation, SamplingParams } from "../../core/engine/rollout-engine.ts";
 import { FakeRollout, generation } from "./fake-rollout.ts";
 
 const SAMPLING: SamplingParams = { temperature: 1, top_k: -1, top_p: 1, stop_token_ids: [], max_tokens: 4, seed: 0 };
@@ -46,18 +47,89 @@ describe("RolloutRouter", () => {
     expect(calls.reduce((sum, count) => sum + count, 0)).toBe(9);
   });
 
-  it("gives a conversation to another server when its own failed it, and counts it off", async () => {
-    const broken = new FakeRollout(() => Promise.reject(new Error("down")));
-    const busy = new FakeRollout(() => generation([5]));
-    const router = new RolloutRouter([broken, busy]);
-    const outcomes = await Promise.allSettled(
-      Array.from({ length: 10 }, (_, index) => router.generate(PROMPT, SAMPLING, { sticky: `s${index}` })),
+  it.each([
+    ["throws", () => Promise.reject(new Error("down"))],
+    ["throws at once", () => raise("down")],
+    ["answers nothing", () => undefined],
+    ["answers fewer log-probs than tokens", () => ({ ...generation([5]), logprobs: new Float32Array(0) })],
+  ])("a server that %s costs each conversation one attempt, and no conversation its answer", async (_, fault) => {
+    const broken = new FakeRollout(fault as () => Generation);
+    const fine = [0, 1].map(() => new FakeRollout(() => sleep(5, generation([5]))));
+    const router = new RolloutRouter([broken, ...fine], () => 0);
+    let failures = 0;
+    const converse = async (index: number): Promise<void> => {
+      const ask = () => router.generate(PROMPT, SAMPLING, { sticky: `s${index}` });
+      await ask().catch(() => ((failures += 1), ask()));
+    };
+    // One after the other, too: the broken server is always the idlest.
+    for (let round = 0; round < 10; round += 1)
+      await Promise.all(Array.from({ length: 30 }, (__, index) => converse(round * 30 + index)));
+    expect(failures).toBe(broken.calls.length);
+    expect(failures).toBe(10);
+    expect(Math.abs(fine[0]!.calls.length - fine[1]!.calls.length)).toBeLessThan(60);
+  });
+
+  it("spares a server that fails, twice as long each time, tries it by one request, and has it back", async () => {
+    const time = { now: 0 };
+    let isUp = false;
+    const held: (() => void)[] = [];
+    const lame = new FakeRollout(async () => {
+      if (!isUp) throw new Error("down");
+      await new Promise<void>((resolve) => held.push(resolve));
+      return generation([5]);
+    });
+    const fine = new FakeRollout(() => generation([5]));
+    const router = new RolloutRouter([lame, fine], () => time.now);
+    let conversations = 0;
+    const asked = async (times: number): Promise<number> => {
+      const before = lame.calls.length;
+      const answers = Array.from({ length: times }, () =>
+        router.generate(PROMPT, SAMPLING, { sticky: `c${conversations++}` }).catch(() => undefined),
+      );
+      await new Promise((resolve) => setImmediate(resolve));
+      held.splice(0).forEach((done) => done());
+      await Promise.all(answers);
+      return lame.calls.length - before;
+    };
+    expect(await asked(20)).toBe(10);
+    for (const seconds of [1, 2, 4, 8, 16, 32, 60, 60]) {
+      time.now += seconds * 1000 - 1;
+      expect(await asked(20)).toBe(0);
+      time.now += 1;
+      expect(await asked(20)).toBe(1);
+    }
+    isUp = true;
+    time.now += 60_000;
+    expect(await asked(20)).toBe(1);
+    expect(await asked(20)).toBe(10);
+    isUp = false;
+    // As at first: it failed once since it answered.
+    expect(await asked(20)).toBe(10);
+    time.now += 1000;
+    expect(await asked(20)).toBe(1);
+  });
+
+  it("moves a conversation away from a server that others failed at, or that stalls, and asks all when all fail", async () => {
+    let isDown = true;
+    const odd = new FakeRollout(() => (isDown ? raise("down") : generation([5])));
+    const router = new RolloutRouter([odd, odd]);
+    const ask = (sticky: string) => router.generate(PROMPT, SAMPLING, { sticky });
+    await Promise.allSettled(["a", "b", "c", "d"].map(ask));
+    isDown = false;
+    await expect(Promise.all(["a", "b", "e"].map(ask))).resolves.toHaveLength(3);
+
+    const stalls = new FakeRollout(() => new Promise(() => undefined));
+    const fine = new FakeRollout(() => generation([5]));
+    const two = new RolloutRouter([stalls, fine]);
+    const controller = new AbortController();
+    void ["x", "y"].map((sticky) => two.generate(PROMPT, SAMPLING, { sticky, signal: controller.signal }));
+    expect(stalls.calls).toHaveLength(1);
+    controller.abort();
+    await Promise.all(
+      ["x", "y"].map((sticky) => Promise.race([two.generate(PROMPT, SAMPLING, { sticky }), sleep(50)])),
     );
-    const failed = outcomes.flatMap(({ status }, index) => (status === "rejected" ? [index] : []));
-    expect(failed.length).toBe(5);
-    const again = (index: number) => router.generate(PROMPT, SAMPLING, { sticky: `s${index}` });
-    const retried = await Promise.allSettled(failed.map(again));
-    expect(retried.filter(({ status }) => status === "fulfilled").length).toBeGreaterThan(0);
+    expect(stalls.calls.length + fine.calls.length).toBe(4);
+    expect(fine.calls.length).toBeGreaterThan(1);
   });
 
   it("tells weights, sleep and the end to all, and has the version that all have", async () => {
@@ -82,3 +154,7 @@ describe("RolloutRouter", () => {
     expect(told).toEqual(["weights", "sleep", "wake", "abort", "dispose"].flatMap((word) => [word, word]));
   });
 });
+
+function raise(message: string): never {
+  throw new Error(message);
+}
