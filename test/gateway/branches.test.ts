@@ -150,4 +150,34 @@ describe("requests of one session", () => {
       expect(session.takeIdle(Infinity).map(({ index }) => index)).toEqual([0, 2]);
     });
   });
+
+  it("keep those with a request under way, and those whose last one has just failed", async () => {
+    const waiting: ((answer: string) => void)[] = [];
+    const rollout = new ScriptedRollout((_, number) => {
+      if (number === 0) return "=0";
+      return new Promise((resolve, reject) =>
+        waiting.push((answer) => (answer === "" ? reject(new Error("down")) : resolve(answer))),
+      );
+    });
+    await withSession(rollout, async ({ client, session }) => {
+      const first = { role: "user" as const, content: "1" };
+      await client.chat.completions.create({ model: "m", messages: [first] });
+      const goOn = () =>
+        client.chat.completions.create({
+          model: "m",
+          messages: [first, { role: "assistant", content: "=0" }, { role: "user", content: "2" }],
+        });
+      const [one, two] = [goOn(), goOn()];
+      while (waiting.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(session.takeIdle(Infinity)).toEqual([]);
+      waiting[0]!("=1");
+      await Promise.race([one, two]);
+      expect(session.takeIdle(Infinity)).toEqual([]);
+      const before = Date.now();
+      waiting[1]!("");
+      await Promise.allSettled([one, two]);
+      expect(session.takeIdle(before)).toEqual([]);
+      expect(session.takeIdle(Infinity).map(({ index }) => index)).toEqual([0, 1]);
+    });
+  });
 });

@@ -101,6 +101,10 @@ export class GatewaySession {
   fault: VerlError | undefined;
   private readonly conversations: Conversations;
   private readonly underWay = new Set<AbortController>();
+  /** Prompts that are being answered. */
+  private readonly asked = new Set<Prompt>();
+  /** When a request that goes on from an exchange last ended, however it did; in ms since 1970. */
+  private readonly lastAsked = new WeakMap<Exchange, number>();
   private admitted = 0;
   private answered = 0;
   private closed = false;
@@ -150,14 +154,16 @@ export class GatewaySession {
     for (const controller of this.underWay) controller.abort();
   }
 
-  /** Takes out the conversations in which nothing happened since a time (ms since 1970). */
+  /** Takes out the conversations in which nothing happened since a time (ms since 1970), and nothing is under way. */
   takeIdle(since: number): Exchange[] {
     const roots = new Map<Exchange, Exchange>();
     for (const exchange of this.exchanges)
       roots.set(exchange, exchange.parent ? roots.get(exchange.parent)! : exchange);
-    const busy = new Set(
-      this.exchanges.filter(({ endedAt }) => endedAt >= since).map((exchange) => roots.get(exchange)),
+    const goneOnFrom = new Set([...this.asked].map(({ parent }) => parent));
+    const used = this.exchanges.filter(
+      (one) => goneOnFrom.has(one) || Math.max(one.endedAt, this.lastAsked.get(one) ?? 0) >= since,
     );
+    const busy = new Set(used.map((exchange) => roots.get(exchange)));
     const idle = this.exchanges.filter((exchange) => !busy.has(roots.get(exchange)));
     const gone = new Set(idle);
     this.exchanges.splice(0, Infinity, ...this.exchanges.filter((exchange) => !gone.has(exchange)));
@@ -202,7 +208,6 @@ export class GatewaySession {
     if (parent === undefined) this.admitBeginning(added.length);
     const sampling = this.sampling(request, ordinal, this.room(promptIds.length, promptLength));
     const { rollout, sticky } = this.options;
-    await this.format.gather();
     const one = async (choice: number): Promise<Generation> => {
       const seed = (sampling.seed + choice) >>> 0;
       const generation = await rollout.generate(promptIds, { ...sampling, seed }, { signal, sticky });
@@ -214,7 +219,9 @@ export class GatewaySession {
       }
       return generation;
     };
-    const generations = await Promise.all(Array.from({ length: request.n }, (_, choice) => one(choice)));
+    const generations = await this.asking(prompt, () =>
+      Promise.all(Array.from({ length: request.n }, (_, choice) => one(choice))),
+    );
     return generations.map((generation) => {
       const { answer, text, forms } = cutAtStop(generation, request.stop, this.format.tokenizer, !keepSpecial);
       const length = promptIds.length + answer.ids.length;
@@ -224,6 +231,18 @@ export class GatewaySession {
       const finishReason = answer.stopReason === "length" ? "length" : "stop";
       return { exchange, text, forms, finishReason, promptTokens: promptIds.length };
     });
+  }
+
+  /** The conversation that a prompt goes on from is in use until there is an answer. */
+  private async asking<T>(prompt: Prompt, answers: () => Promise<T>): Promise<T> {
+    this.asked.add(prompt);
+    try {
+      await this.format.gather();
+      return await answers();
+    } finally {
+      this.asked.delete(prompt);
+      if (prompt.parent !== undefined) this.lastAsked.set(prompt.parent, Date.now());
+    }
   }
 
   /** @throws ApiError for a prompt that is empty, or has no place in a batch */
