@@ -2,6 +2,7 @@ import { isVerlError, VerlError } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
 import { isPlainObject } from "../batch/tagged-json.ts";
 import { thrownText } from "./thrown-text.ts";
+import type { DeferredWorker } from "./class-with-init-args.ts";
 import type { SpawnRequest } from "./transport.ts";
 
 /** A call of one rank, for messages. */
@@ -40,11 +41,14 @@ export function startFailure(
   place: string,
   { reason, part }: { readonly reason: unknown; readonly part?: number },
 ): unknown {
-  const failed = part === undefined ? undefined : worker.parts[part];
-  const who = failed
-    ? `${failed.workerClass.name} as ${failed.role}`
-    : worker.parts.map(({ workerClass }) => workerClass.name).join(", ");
-  return callFailure({ group: name, rank, place, method: `the start of ${who}`, args: [signal] }, reason);
+  return callFailure({ group: name, rank, place, method: startOf(worker, part), args: [signal] }, reason);
+}
+
+/** What is done at the start of a rank, in place of a method. @param part as for `startFailure` */
+export function startOf({ parts }: DeferredWorker, part?: number): string {
+  const failed = part === undefined ? undefined : parts[part];
+  const all = parts.map(({ workerClass }) => workerClass.name).join(", ");
+  return `the start of ${failed ? `${failed.workerClass.name} as ${failed.role}` : all}`;
 }
 
 const sentence = ({ group, rank, method }: RankCall, reason: unknown): string =>

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import type { Logger } from "../registry/index.ts";
 import { startFailure } from "./call-failure.ts";
-import { disposedRank, undisposed } from "./disposed-rank.ts";
+import { disposedRank, undisposed } from "./rank-end.ts";
 import type { GroupCall } from "./group-call.ts";
 import type { NodeResources } from "./node-resources.ts";
 import { failedPart } from "./part-failure.ts";

@@ -1,10 +1,9 @@
-import { VerlError } from "../errors/index.ts";
+import type { VerlError } from "../errors/index.ts";
 import { isAbort } from "../errors/is-abort.ts";
 import type { MetricsSink } from "../registry/index.ts";
-import { startFailure } from "./call-failure.ts";
+import { startFailure, startOf } from "./call-failure.ts";
 import { CallLive } from "./call-live.ts";
 import { sourceOf } from "./class-with-init-args.ts";
-import { disposedRank } from "./disposed-rank.ts";
 import type { GroupCall } from "./group-call.ts";
 import type { HealthEvent } from "./health.ts";
 import { unpackError } from "./packed-error.ts";
@@ -13,6 +12,7 @@ import type { ExchangeHub } from "./peers.ts";
 import type { ChannelMessage, Lent, RankChannel } from "./rank-channel.ts";
 import { PROTOCOL, type FromRank, type RankSpec, type ToRank } from "./rank-protocol.ts";
 import type { RankPlace } from "./resource-pool.ts";
+import { deadRank, disposedRank, WITH_TRANSPORT } from "./rank-end.ts";
 import { steadyMetrics } from "./steady-metrics.ts";
 import { rankEnv, type RankHandle, type SpawnRequest } from "./transport.ts";
 
@@ -22,6 +22,8 @@ export interface RemoteRankOptions {
   readonly channel: RankChannel;
   /** Meeting point of the group's exchanges, one for all its ranks; absent where the ranks reach each other by themselves. */
   readonly hub?: ExchangeHub;
+  /** True once this program closes the transport, with which the rank ends. Default: false. */
+  readonly closing?: () => boolean;
   /** Ends the thread or process at once; called for one that does not end by itself, and for one that is given up. */
   readonly kill: (reason: string) => void | Promise<void>;
 }
@@ -145,7 +147,7 @@ class RemoteRank implements RankHandle {
 
   onHealth(listener: (event: HealthEvent) => void): void {
     this.listeners.push(listener);
-    if (this.death !== undefined && !this.stopping) {
+    if (this.death !== undefined && this.death !== WITH_TRANSPORT && !this.stopping) {
       listener({ rank: this.rank, state: "died", reason: this.death });
     }
   }
@@ -271,25 +273,19 @@ class RemoteRank implements RankHandle {
 
   private die(reason: string): void {
     if (this.death !== undefined) return;
-    this.death = reason;
+    const byProgram = this.options.closing?.() ?? false;
+    this.death = byProgram ? WITH_TRANSPORT : reason;
     clearInterval(this.pinging);
-    const error = this.died("its constructor");
-    this.settleReady.reject(error);
+    this.settleReady.reject(this.died(startOf(this.request.worker)));
     for (const [id, { method }] of [...this.calls]) this.settle(id, (call) => call.reject(this.died(method)));
-    if (!this.stopping) this.tell("died", reason);
+    // What the program does itself is no news to it.
+    if (!this.stopping && !byProgram) this.tell("died", reason);
   }
 
   private died(method: string): VerlError {
     const { rank, place } = this;
-    if (this.stopping) return disposedRank({ group: this.request.name, rank, place, method }, this.death);
-    return new VerlError(
-      "VERL_WORKER_DIED",
-      `Rank ${this.rank} of ${this.request.name} (${this.place}) ${this.death}; the call was ${method}.`,
-      {
-        hint: "Its own lines in the log come before this. Run the command again: it goes on from the last checkpoint.",
-        details: { rank: this.rank, method, reason: this.death },
-      },
-    );
+    const call = { group: this.request.name, rank, place, method };
+    return this.stopping ? disposedRank(call, this.death) : deadRank(call, this.death!, this.started);
   }
 
   private tell(state: HealthEvent["state"], reason: string): void {

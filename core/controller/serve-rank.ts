@@ -3,7 +3,7 @@ import { plainFacts } from "../errors/plain-facts.ts";
 import { importSource, loadPlugin, type Logger, type MetricsSink } from "../registry/index.ts";
 import type { WorkerPart } from "./class-with-init-args.ts";
 import { constructParts, methodsOf } from "./colocated.ts";
-import { undisposed } from "./disposed-rank.ts";
+import { undisposed } from "./rank-end.ts";
 import type { GroupCall } from "./group-call.ts";
 import { Listener } from "./listener.ts";
 import { packError, unpackError } from "./packed-error.ts";

@@ -11,6 +11,8 @@ import type { RankHandle, SpawnRequest, Transport } from "../../core/controller/
 export class TcpTransport implements Transport {
   private server: ChannelServer | undefined;
   private next = 0;
+  private closing = false;
+  private readonly ends: TcpChannel[] = [];
 
   resources(): ReturnType<Transport["resources"]> {
     return Promise.resolve([thisMachine()]);
@@ -23,6 +25,7 @@ export class TcpTransport implements Transport {
       const link = { ...server.address, id: `${this.next++}`, secret: "s3cret" };
       const arrived = new Promise<TcpChannel>((resolve) => server.expect(link.id, link.secret, resolve));
       const far = await dial(link);
+      this.ends.push(far);
       void serveRank(far);
       const channel = await arrived;
       channel.trust();
@@ -31,6 +34,7 @@ export class TcpTransport implements Transport {
         where: `connection ${link.id}`,
         channel,
         hub,
+        closing: () => this.closing,
         kill: (reason) => far.close(reason, true),
       });
     });
@@ -43,7 +47,9 @@ export class TcpTransport implements Transport {
   }
 
   close(): Promise<void> {
+    this.closing = true;
     this.server?.close();
+    for (const end of this.ends) end.close("ended", true);
     return Promise.resolve();
   }
 }

@@ -266,6 +266,38 @@ describe.each<[string, () => Transport]>([
     await own.close();
   });
 
+  it("end with their transport, and say so in the calls under way, in later ones and in a start", async () => {
+    if (kind === "inline") return;
+    const own = make();
+    lines.length = 0;
+    const short = await WorkerGroup.create(Contrary, [], { worldSize: 2, transport: own, log });
+    const call = failure(short.untilAborted({ signal: new AbortController().signal }));
+    const starting = failure(WorkerGroup.create(Contrary, [], { transport: own, name: "late", log }));
+    // The rank has its channel by then, and the threads compile for longer.
+    await new Promise((resolve) => setTimeout(resolve, kind === "in threads" ? 50 : 0));
+    await own.close();
+    const words = (method: string): RegExp =>
+      new RegExp(
+        `^Rank [01] of Contrary \\(\\w+ \\d+\\) ended with its transport, which this program closed; the call was ${method}\\.$`,
+      );
+    const hint = "Close a transport after the last call of its groups.";
+    const code = "VERL_WORKER_DIED";
+    expect(await call).toMatchObject({ code, hint, message: expect.stringMatching(words("untilAborted")) });
+    expect(await failure(short.fine())).toMatchObject({ code, hint, message: expect.stringMatching(words("fine")) });
+    if (kind === "in threads") {
+      expect(await starting).toMatchObject({
+        code,
+        hint,
+        message: expect.stringMatching(
+          /^Rank 0 of late \(thread \d+\) ended with its transport, which this program closed; the call was the start of Contrary\.$/,
+        ),
+      });
+    }
+    await short.dispose();
+    // It is no news to who closed it.
+    expect(lines).toEqual([]);
+  });
+
   it("are disposed with a warning that names each of their workers that fails at it", async () => {
     const own = make();
     lines.length = 0;

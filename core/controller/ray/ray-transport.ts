@@ -7,6 +7,7 @@ import { randomHex } from "../channel/handshake.ts";
 import type { TcpChannel } from "../channel/tcp-channel.ts";
 import type { NodeResources, Resources } from "../node-resources.ts";
 import { ExchangeHub } from "../peers.ts";
+import { CLOSE_LATER, WITH_TRANSPORT } from "../rank-end.ts";
 import { startRank } from "../remote-rank.ts";
 import type { RankPlace, ResourcePool } from "../resource-pool.ts";
 import { rankEnv, type RankHandle, type SpawnRequest, type Transport } from "../transport.ts";
@@ -51,6 +52,7 @@ export class RayTransport implements Transport {
   /** Sets this run's placement groups apart from others' in the cluster. */
   private readonly run = `verl_${randomHex(4)}`;
   private nextRank = 0;
+  private closing = false;
 
   constructor(
     @inject(CONFIG) private readonly config: { readonly controller: { readonly ray: RayConfig } },
@@ -67,7 +69,7 @@ export class RayTransport implements Transport {
     const cluster = await this.join();
     const hub = new ExchangeHub(request.pool.worldSize);
     const starting = request.pool.places.map(
-      (place) => new RankStart(cluster, request, place, hub, this.order(request, place)),
+      (place) => new RankStart(cluster, request, place, hub, this.order(request, place), () => this.closing),
     );
     cluster.driver.start(
       starting.map(({ order }) => order),
@@ -83,6 +85,7 @@ export class RayTransport implements Transport {
   }
 
   async close(): Promise<void> {
+    this.closing = true;
     const cluster = await this.cluster?.catch(() => undefined);
     await cluster?.driver.end();
     cluster?.server.close();
@@ -178,6 +181,7 @@ class RankStart {
     private readonly place: RankPlace,
     private readonly hub: ExchangeHub,
     order: Omit<RankOrder, "first_line">,
+    private readonly closing: () => boolean,
   ) {
     const { server, host, certificate } = cluster;
     const own = { host, port: server.address.port, certificate, secret: randomHex(32) };
@@ -230,6 +234,7 @@ class RankStart {
         where: this.where,
         channel,
         hub: this.hub,
+        closing: this.closing,
         kill: () => this.giveUp(),
       });
     } finally {
@@ -259,7 +264,14 @@ class RankStart {
 
   private died(reason: string): VerlError {
     const { rank } = this.place;
-    return new VerlError("VERL_WORKER_DIED", `Rank ${rank} of ${this.request.name} ${reason} before it was ready.`, {
+    const who = `Rank ${rank} of ${this.request.name}`;
+    if (this.closing()) {
+      return new VerlError("VERL_WORKER_DIED", `${who} ${WITH_TRANSPORT}, before it was ready.`, {
+        hint: CLOSE_LATER,
+        details: { rank },
+      });
+    }
+    return new VerlError("VERL_WORKER_DIED", `${who} ${reason} before it was ready.`, {
       hint: "The machines of the cluster need the same Node.js, package and project at the same paths as this one.",
       details: { rank, reason },
     });

@@ -11,6 +11,7 @@ import type { ThreadData } from "./thread-rank.ts";
 /** Each rank in a thread of this process: batches are moved, and large sums between ranks are made in shared memory. */
 export class ThreadTransport implements Transport {
   private readonly threads = new Set<Thread>();
+  private closing = false;
 
   resources(): Promise<readonly NodeResources[]> {
     return Promise.resolve([thisMachine()]);
@@ -29,6 +30,7 @@ export class ThreadTransport implements Transport {
   }
 
   async close(): Promise<void> {
+    this.closing = true;
     await Promise.all([...this.threads].map((thread) => thread.terminate()));
   }
 
@@ -51,6 +53,7 @@ export class ThreadTransport implements Transport {
     return startRank(request, place, {
       where: `thread ${thread.threadId}`,
       channel,
+      closing: () => this.closing,
       kill: async () => void (await thread.terminate()),
     });
   }

@@ -100,6 +100,22 @@ it.each([
   expect((await fate(probers.pid())).error.code).toBe("VERL_WORKER_DIED");
 });
 
+it("says of a call under way, and of a start, that the program closed the transport", async () => {
+  const transport = open();
+  const probers = await group(transport, 1);
+  const call = fate(probers.wait(WAIT_MS));
+  const starting = fate(WorkerGroup.create(Prober, [], { transport, pool: new ResourcePool([9]), log: log() }));
+  await transport.close();
+  const { error } = await call;
+  expect(error.message).toMatch(
+    /^Rank 0 of probers .* ended with its transport, which this program closed; the call was wait\.$/,
+  );
+  expect((await starting).error.message).toContain(
+    "ended with its transport, which this program closed, before it was ready",
+  );
+  expect(lines.filter((line) => line.includes("ended"))).toEqual([]);
+});
+
 it("waits for a rank that holds its event loop, and says so", async () => {
   const probers = await group(open());
   expect(await probers.block(9000)).toEqual([0, 1]);

@@ -1,0 +1,35 @@
+import { VerlError } from "../errors/index.ts";
+import type { RankCall } from "./call-failure.ts";
+import { thrownText } from "./thrown-text.ts";
+
+/** Why a rank ended whose transport was closed: in words that complete "the rank …". */
+export const WITH_TRANSPORT = "ended with its transport, which this program closed";
+
+/** What to do about `WITH_TRANSPORT`. */
+export const CLOSE_LATER = "Close a transport after the last call of its groups.";
+
+/** A call of a rank that has ended with its group. @param reason why it ended, where that is known */
+export function disposedRank({ group, rank, place, method }: Omit<RankCall, "args">, reason?: string): VerlError {
+  return new VerlError(
+    "VERL_WORKER_DIED",
+    `Rank ${rank} of ${group} (${place}) was disposed with its group; the call was ${method}.`,
+    { hint: "Dispose a group after its last call.", details: { rank, method, reason } },
+  );
+}
+
+/** A call of a rank that has ended by itself, or with its transport. @param started false where it had not got so far as to take calls */
+export function deadRank(
+  { group, rank, place, method }: Omit<RankCall, "args">,
+  reason: string,
+  started: boolean,
+): VerlError {
+  const again = started ? " Run the command again: it goes on from the last checkpoint." : "";
+  return new VerlError("VERL_WORKER_DIED", `Rank ${rank} of ${group} (${place}) ${reason}; the call was ${method}.`, {
+    hint: reason === WITH_TRANSPORT ? CLOSE_LATER : `Its own lines in the log come before this.${again}`,
+    details: { rank, method, reason },
+  });
+}
+
+/** What is warned of where a rank's worker fails at its disposal. */
+export const undisposed = (group: string, rank: number, error: unknown): string =>
+  `Rank ${rank} of ${group} could not be disposed: ${thrownText(error)}`;
