@@ -5,6 +5,29 @@ export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
 }
 
+interface Deadline {
+  /** When it ends (`performance.now()`), or the one around it does. */
+  readonly at: number;
+  readonly around: Deadline | undefined;
+  /** What went wrong so far. */
+  failure?: string;
+}
+
+/** Of the signals that calls were given. */
+const deadlines = new WeakMap<AbortSignal, Deadline>();
+
+/** Seconds until the signal of a call fires for its deadline; undefined for other signals. */
+export function secondsLeft(signal: AbortSignal | undefined): number | undefined {
+  const deadline = signal && deadlines.get(signal);
+  return deadline && (deadline.at - performance.now()) / 1000;
+}
+
+/** Notes what went wrong in a call that goes on: should its time run out, its DeadlineError says so. */
+export function noteFailure(signal: AbortSignal | undefined, why: string): void {
+  for (let deadline = signal && deadlines.get(signal); deadline !== undefined; deadline = deadline.around)
+    deadline.failure = why;
+}
+
 /** Signals that many calls wait for. */
 const shared = new WeakSet<AbortSignal>();
 
@@ -43,7 +66,14 @@ export function withLazyDeadline<T>(
       reject(reason);
     };
     const forward = (): void => end(signal!.reason as Error);
-    const timer = setTimeout(() => end(new DeadlineError(`timed out after ${seconds} s`)), seconds * 1000);
+    const around = signal && deadlines.get(signal);
+    const deadline: Deadline = { at: Math.min(performance.now() + seconds * 1000, around?.at ?? Infinity), around };
+    const late = (): void => {
+      const { failure } = deadline;
+      const before = failure === undefined ? "" : `; before: ${failure}`;
+      end(new DeadlineError(`timed out after ${seconds} s${before}`));
+    };
+    const timer = setTimeout(late, seconds * 1000);
     const stopWaiting = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", forward);
@@ -55,7 +85,10 @@ export function withLazyDeadline<T>(
     }
     signal?.addEventListener("abort", forward, { once: true });
     const own = (): AbortSignal => {
-      controller ??= new AbortController();
+      if (controller === undefined) {
+        controller = new AbortController();
+        deadlines.set(controller.signal, deadline);
+      }
       if (ended !== undefined) controller.abort(ended.reason);
       return controller.signal;
     };

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
-import { withDeadline, withGrace, withLazyDeadline } from "../../core/reward/deadline.ts";
+import { noteFailure, secondsLeft, withDeadline, withGrace, withLazyDeadline } from "../../core/reward/deadline.ts";
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
@@ -51,6 +51,24 @@ describe("withDeadline", () => {
     const late = withLazyDeadline(0.01, (signal) => ((ask = signal), never()));
     await expect(late).rejects.toThrow("timed out");
     expect(ask!().reason).toMatchObject({ message: "timed out after 0.01 s" });
+  });
+
+  it("tells how much time is left, the shortest of all that hold", async () => {
+    expect([secondsLeft(undefined), secondsLeft(new AbortController().signal)]).toEqual([undefined, undefined]);
+    const left = await withDeadline(5, (outer) => withDeadline(9, (inner) => secondsLeft(inner), outer));
+    expect(left).toBeGreaterThan(4.5);
+    expect(left).toBeLessThanOrEqual(5);
+    expect(await withDeadline(3, (outer) => withDeadline(1, (inner) => secondsLeft(inner), outer))).toBeLessThanOrEqual(
+      1,
+    );
+  });
+
+  it("says what went wrong meanwhile, whichever deadline ends the call", async () => {
+    const failing = (signal: AbortSignal): Promise<never> => (noteFailure(signal, "HTTP 500: busy"), never());
+    const message = "timed out after 0.02 s; before: HTTP 500: busy";
+    await expect(withDeadline(0.02, failing)).rejects.toThrow(message);
+    await expect(withDeadline(0.02, (outer) => withDeadline(9, failing, outer))).rejects.toThrow(message);
+    await expect(withDeadline(9, (outer) => withDeadline(0.02, failing, outer))).rejects.toThrow(message);
   });
 
   it("keeps a process alive that has nothing else to wait for", async () => {

@@ -2,6 +2,8 @@ import { describe, expect, it } from "@jest/globals";
 import { TokenBucket } from "../../core/reward/service/token-bucket.ts";
 import { isTransient, parseRetryAfter, retryAfterOf, ServiceError } from "../../core/reward/service/service-error.ts";
 import { ServiceCalls, type ServiceLimits } from "../../core/reward/service/service-calls.ts";
+import { withDeadline } from "../../core/reward/deadline.ts";
+import { withRetries } from "../../core/reward/service/with-retries.ts";
 import { StepMetrics } from "../../core/trainer/metrics/step-metrics.ts";
 
 function callsOf(limits: Partial<ServiceLimits> = {}, random = () => 1): { calls: ServiceCalls; metrics: StepMetrics } {
@@ -51,6 +53,63 @@ describe("what passes by itself", () => {
     expect(retryAfterOf({ headers: { "retry-after": "4" } })).toBe(4);
     expect(retryAfterOf({ response: { headers: new Headers({ "retry-after": "5" }) } })).toBe(5);
     expect(retryAfterOf(new Error("x"))).toBeUndefined();
+  });
+});
+
+describe("a call that is tried again", () => {
+  const failing =
+    (error: ServiceError): (() => Promise<never>) =>
+    () =>
+      Promise.reject(error);
+  const busy = (retryAfterS?: number): (() => Promise<never>) =>
+    failing(new ServiceError("HTTP 429: busy", 429, retryAfterS));
+  const seconds = async (work: () => Promise<unknown>): Promise<number> => {
+    const start = performance.now();
+    await work();
+    return (performance.now() - start) / 1000;
+  };
+
+  it("ends with how often it was tried, where trying again may help", async () => {
+    const pause = (_: unknown, attempt: number): number | undefined => (attempt < 3 ? 0 : undefined);
+    await expect(withRetries(busy(), { pause })).rejects.toMatchObject({
+      message: "HTTP 429: busy (3 attempts)",
+      status: 429,
+    });
+    await expect(withRetries(busy(), { pause: () => undefined })).rejects.toThrow("HTTP 429: busy (1 attempt)");
+    await expect(withRetries(failing(new ServiceError("HTTP 404: none", 404)))).rejects.toThrow(/^HTTP 404: none$/);
+  });
+
+  it("is given up at once where no time is left for another attempt", async () => {
+    const took = await seconds(() =>
+      expect(withDeadline(3, (signal) => withRetries(busy(3600), { signal }))).rejects.toThrow(
+        "HTTP 429: busy (1 attempt; Retry-After 3600 s)",
+      ),
+    );
+    expect(took).toBeLessThan(0.4);
+    await expect(withRetries(busy(3600))).rejects.toThrow("(1 attempt; Retry-After 3600 s)");
+    // The first pause is half a second.
+    const pauses = await seconds(() =>
+      expect(withDeadline(0.4, (signal) => withRetries(busy(), { signal }))).rejects.toThrow("busy (1 attempt)"),
+    );
+    expect(pauses).toBeLessThan(0.3);
+  });
+
+  it("waits as long as Retry-After says", async () => {
+    let tries = 0;
+    const once = (): Promise<string> => (tries++ === 0 ? busy(0.7)() : Promise.resolve("done"));
+    expect(await seconds(async () => expect(await withRetries(once)).toBe("done"))).toBeGreaterThanOrEqual(0.69);
+  });
+
+  it("tells the deadline what it waits after, and ends with the reason of its signal", async () => {
+    let tries = 0;
+    const stalls = (): Promise<string> => (tries++ === 0 ? busy()() : new Promise(() => undefined));
+    await expect(withDeadline(0.7, (signal) => withRetries(stalls, { signal }))).rejects.toThrow(
+      "timed out after 0.7 s; before: HTTP 429: busy (1 attempt)",
+    );
+    const stop = new AbortController();
+    const waiting = withRetries(busy(), { signal: stop.signal });
+    setTimeout(() => stop.abort(new Error("the run has ended")), 20);
+    await expect(waiting).rejects.toThrow("the run has ended");
   });
 });
 
@@ -115,6 +174,6 @@ describe("calls of a service", () => {
     const stop = new AbortController();
     const waiting = calls.run(1, () => Promise.resolve(), stop.signal);
     stop.abort(new Error("the run has ended"));
-    await expect(waiting).rejects.toThrow(/ended|aborted/);
+    await expect(waiting).rejects.toThrow("the run has ended");
   });
 });

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { MetricsSink } from "../../registry/metrics-sink.ts";
 import { Limiter } from "./limiter.ts";
+import { pause } from "./pause.ts";
 import { isTransient, retryAfterOf } from "./service-error.ts";
 import { TokenBucket } from "./token-bucket.ts";
 import { withRetries } from "./with-retries.ts";
@@ -64,7 +64,7 @@ export class ServiceCalls {
     await this.tokens?.take(tokens, signal);
     return this.places.run(async () => {
       const closed = this.closedUntil - performance.now();
-      if (closed > 0) await sleep(closed, undefined, { signal });
+      if (closed > 0) await pause(closed, signal);
       this.metrics.add("reward/service/wait_s/mean", (performance.now() - start) / 1000);
       return call();
     }, signal);

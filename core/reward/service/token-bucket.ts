@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { pause } from "./pause.ts";
 
 /** Lets `units` through in each span of seconds, in the order asked for. It starts full: the first span's units may come at once. */
 export class TokenBucket {
@@ -20,7 +20,7 @@ export class TokenBucket {
   /** Takes units and waits until they are there; more than a span's are a debt that later calls wait for. When `signal` ends the wait they are lost. */
   async take(units: number, signal?: AbortSignal): Promise<void> {
     const wait = this.reserve(units);
-    if (wait > 0) await sleep(wait, undefined, { signal });
+    if (wait > 0) await pause(wait, signal);
   }
 
   /** Takes units. @returns milliseconds until they are there. */
