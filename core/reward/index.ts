@@ -21,6 +21,7 @@ export { reportTimes, reportUnscored, type CallTime } from "./score-report.ts";
 export { requireScored, responseLengths, REWARD_SCORE, scoreBatch, unscoredMetrics } from "./score-batch.ts";
 export { failedReward, type BatchScoreInput, type ScoreCall, type Scored } from "./score-call.ts";
 export { createScorer, type Scorer, type ScorerOptions } from "./scorer.ts";
+export { askService, type ServiceQuestion } from "./service/ask-service.ts";
 export { JsonClient, type JsonClientOptions } from "./service/json-client.ts";
 export { Limiter } from "./service/limiter.ts";
 export { ServiceCalls, type ServiceLimits } from "./service/service-calls.ts";

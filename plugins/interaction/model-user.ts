@@ -1,10 +1,10 @@
 import {
+  askService,
   inject,
   Interaction,
   JsonClient,
   OPTIONS,
   VerlError,
-  withRetries,
   type ChatMessage,
   type InteractionContext,
   type InteractionTurn,
@@ -47,7 +47,7 @@ export class ModelUser extends Interaction {
     const { base_url, model, stop_text, temperature, max_tokens, max_turns } = this.options;
     const sample = this.samples.get(instance)!;
     sample.turns += 1;
-    const request = {
+    const body = {
       model,
       temperature,
       max_tokens,
@@ -57,11 +57,14 @@ export class ModelUser extends Interaction {
       url: `${base_url.replace(/\/+$/, "")}/chat/completions`,
       token: this.apiKey(),
     });
-    const answer = (await withRetries(() => client.post(request, signal), { signal })) as {
-      choices?: { message?: { content?: string | null } }[];
-    };
-    const content = answer.choices?.[0]?.message?.content;
-    if (typeof content !== "string") throw new Error(`the model "${model}" gave no answer`);
+    const content = await askService({
+      client,
+      body,
+      wanted: "`choices[0].message.content`",
+      read: contentOf,
+      signal,
+      failure: `the model "${model}" gave no answer`,
+    });
     return { terminate: content.includes(stop_text) || sample.turns >= max_turns, content, score: 0 };
   }
 
@@ -83,6 +86,12 @@ export class ModelUser extends Interaction {
       },
     );
   }
+}
+
+function contentOf({ choices }: Record<string, unknown>): string | undefined {
+  const [first] = Array.isArray(choices) ? (choices as ({ message?: { content?: unknown } | null } | null)[]) : [];
+  const content = first?.message?.content;
+  return typeof content === "string" ? content : undefined;
 }
 
 /** The conversation from the other side: what the assistant says is said to the user, and tools are not seen. */

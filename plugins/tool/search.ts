@@ -1,10 +1,11 @@
 import {
+  askService,
   inject,
   JsonClient,
   OPTIONS,
   Tool,
   TOOL_ENTRY,
-  withRetries,
+  withDeadline,
   type ToolContext,
   type ToolEntry,
   type ToolResult,
@@ -33,10 +34,8 @@ const SCHEMA: ToolSchema = {
   },
 };
 
-interface Found {
-  document?: { contents?: string; title?: string; text?: string };
-  contents?: string;
-}
+/** A document, as services write it: any field may be missing, or be something else. */
+type Found = { document?: Partial<Record<"contents" | "title" | "text", unknown>> | null; contents?: unknown } | null;
 
 /** Asks a retrieval service (`POST { queries, topk, return_scores }`, as Search-R1's) and gives its documents as text. */
 export class SearchTool extends Tool {
@@ -57,11 +56,15 @@ export class SearchTool extends Tool {
   async execute(_instance: string, args: Readonly<Record<string, unknown>>, ctx: ToolContext): Promise<ToolResult> {
     const { topk, timeout } = this.options;
     const queries = args.query_list as string[];
-    const signal = AbortSignal.any([ctx.signal, AbortSignal.timeout(timeout * 1000)]);
-    const body = { queries, topk, return_scores: true };
-    const answer = await this.limits.run(() => withRetries(() => this.client.post(body, signal), { signal }), signal);
-    const found = (answer as { result?: Found[][] } | null)?.result;
-    if (!Array.isArray(found)) throw new Error("the retrieval service gave no result");
+    const question = {
+      client: this.client,
+      body: { queries, topk, return_scores: true },
+      wanted: "list `result` of lists of documents",
+      read: ({ result }: Record<string, unknown>) => (isListOfLists(result) ? result : undefined),
+      failure: "the retrieval service gave no result",
+    };
+    const ask = (signal: AbortSignal) => this.limits.run(() => askService({ ...question, signal }), signal);
+    const found = await withDeadline(timeout, ask, ctx.signal);
     ctx.metric("tool/search/queries_count", queries.length);
     ctx.metric(
       "tool/search/results_count",
@@ -71,15 +74,20 @@ export class SearchTool extends Tool {
   }
 }
 
+const isListOfLists = (value: unknown): value is Found[][] => Array.isArray(value) && value.every(Array.isArray);
+
 /** Documents one after the other; a document's first line is its title. */
 function asText(documents: readonly Found[]): string {
   return documents
     .map((found, index) => {
-      const { title, text } = found.document ?? {};
-      const contents = found.document?.contents ?? found.contents ?? `${title ?? ""}\n${text ?? ""}`;
-      const end = contents.indexOf("\n");
-      const [head, body] = end < 0 ? [contents, ""] : [contents.slice(0, end), contents.slice(end + 1)];
+      const { contents, title, text } = found?.document ?? {};
+      const whole = contents ?? found?.contents;
+      const shown = typeof whole === "string" ? whole : `${textOf(title)}\n${textOf(text)}`;
+      const end = shown.indexOf("\n");
+      const [head, body] = end < 0 ? [shown, ""] : [shown.slice(0, end), shown.slice(end + 1)];
       return `Doc ${index + 1} (Title: ${head})\n${body}`;
     })
     .join("\n");
 }
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -123,6 +123,7 @@ describe("a user played by a model", () => {
     body: { messages: { role: string; content: string }[]; model: string };
   }[] = [];
   let fail = 0;
+  let answer: { status: number; body: string; headers?: Record<string, string> } | undefined;
 
   beforeAll(async () => {
     server = createServer((request, response) => {
@@ -130,6 +131,7 @@ describe("a user played by a model", () => {
       request.setEncoding("utf8").on("data", (piece: string) => (text += piece));
       request.on("end", () => {
         requests.push({ headers: request.headers, body: JSON.parse(text) as never });
+        if (answer !== undefined) return void response.writeHead(answer.status, answer.headers).end(answer.body);
         if (fail-- > 0) return void response.writeHead(500).end("busy");
         const content = requests.at(-1)!.body.messages.length > 3 ? "Thanks. ###STOP###" : "And then?";
         response
@@ -161,6 +163,21 @@ describe("a user played by a model", () => {
     expect(last!.body.messages.map(({ role }) => role)).toEqual(["system", "assistant", "user", "assistant", "user"]);
     expect(last!.body.messages[0]!.content).toContain("You want tea.");
     expect(last!.body).toMatchObject({ model: "m", temperature: 0 });
+  });
+
+  it.each([
+    [{ status: 500, body: "oops" }, "HTTP 500: oops (2 attempts)"],
+    [{ status: 429, body: "{}", headers: { "retry-after": "20" } }, "HTTP 429: {} (1 attempt; Retry-After 20 s)"],
+    [{ status: 401, body: "no key" }, "HTTP 401: no key"],
+    [{ status: 200, body: "<html>" }, "the answer is no JSON: <html>"],
+    [{ status: 200, body: "null" }, "the answer has no `choices[0].message.content`: null"],
+    [{ status: 200, body: '{"choices":[]}' }, 'the answer has no `choices[0].message.content`: {"choices":[]}'],
+  ])("fails the sample with what its service did: %j", async (given, why) => {
+    answer = given;
+    const interactions = file(', api_key_env: ""');
+    const run = converse({ interactions, row, overrides: ["tool_timeout_s=1"], say: () => "x" });
+    await expect(run).rejects.toThrow(`the model "m" gave no answer: ${why}`);
+    answer = undefined;
   });
 
   it("says which variable has no key", async () => {

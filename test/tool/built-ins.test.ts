@@ -116,12 +116,65 @@ describe("search", () => {
     expect(bodies).toHaveLength(3);
     reply = (_, response) => void response.writeHead(400).end("no such index");
     expect(await told(file(), callOf("search", { query_list: ["x"] }))).toBe(
-      "Error when executing tool: HTTP 400: no such index",
+      "Error when executing tool: the retrieval service gave no result: HTTP 400: no such index",
     );
     reply = () => undefined;
-    expect(await told(file(", timeout: 0.1"), callOf("search", { query_list: ["x"] }))).toMatch(
-      /^Error when executing tool: .*(abort|timeout)/i,
+    expect(await told(file(", timeout: 0.1"), callOf("search", { query_list: ["x"] }))).toBe(
+      "Error when executing tool: timed out after 0.1 s",
     );
+  });
+});
+
+describe("a service that fails", () => {
+  const search = (timeout = 30): string =>
+    `tools:\n  - class_name: search\n    config: { retrieval_service_url: "${url}/retrieve", timeout: ${timeout} }\n`;
+  const sandbox = (): string =>
+    `tools:\n  - class_name: sandbox_fusion\n    config: { sandbox_fusion_url: "${url}/run_code" }\n`;
+  const asked = (timeout?: number) => told(search(timeout), callOf("search", { query_list: ["x"] }));
+  const ran = () => told(sandbox(), callOf("code_interpreter", { code: "1" }));
+  const failed = "Error when executing tool: the retrieval service gave no result: ";
+  const noRun = "Error when executing tool: the sandbox gave no result: ";
+
+  it("is told with its status and how often it was asked, where its time runs out too", async () => {
+    reply = (_, response) => void response.writeHead(500).end("oops");
+    expect(await asked(1)).toBe(`${failed}HTTP 500: oops (2 attempts)`);
+    expect(await ran()).toBe(`${noRun}HTTP 500: oops (1 attempt)`);
+    reply = (_, response) => void response.destroy();
+    expect(await asked(1)).toBe(`${failed}fetch failed: other side closed (2 attempts)`);
+    expect(await ran()).toBe(`${noRun}fetch failed: other side closed (1 attempt)`);
+  });
+
+  it("is told with what went wrong before, when it stalls at last", async () => {
+    reply = (_, response) => (bodies.length > 1 ? undefined : void response.writeHead(503).end("busy"));
+    expect(await asked(0.8)).toBe(
+      "Error when executing tool: timed out after 0.8 s; before: HTTP 503: busy (1 attempt)",
+    );
+  });
+
+  it("is given up at once when it wants to be asked after the call's time", async () => {
+    reply = (_, response) => void response.writeHead(429, { "retry-after": "20" }).end("slow down");
+    const start = performance.now();
+    expect(await asked(10)).toBe(`${failed}HTTP 429: slow down (1 attempt; Retry-After 20 s)`);
+    expect(await ran()).toBe(`${noRun}HTTP 429: slow down (1 attempt; Retry-After 20 s)`);
+    expect(performance.now() - start).toBeLessThan(5000);
+  });
+
+  it.each([
+    ["null", "null"],
+    ["[]", "[]"],
+    ['{"detail":"no index"}', '{"detail":"no index"}'],
+    ['{"result":[null],"status":null}', '{"result":[null],"status":null}'],
+    [`{"result":"${"x".repeat(500)}"}`, `{"result":"${"x".repeat(189)}…`],
+  ])("is told with what it answered: %s", async (body, shown) => {
+    reply = (_, response) => void response.writeHead(200).end(body);
+    expect(await asked()).toBe(`${failed}the answer has no list \`result\` of lists of documents: ${shown}`);
+    expect(await ran()).toBe(`${noRun}the answer has no \`status\`: ${shown}`);
+  });
+
+  it("may leave fields of a document out, or have others in their place", async () => {
+    reply = (_, response) => json(response, { result: [[{}, { contents: 3 }, { document: { title: "Oslo" } }]] });
+    const documents = "Doc 1 (Title: )\n\nDoc 2 (Title: )\n\nDoc 3 (Title: Oslo)\n";
+    expect(JSON.parse(await asked())).toEqual({ result: documents });
   });
 });
 

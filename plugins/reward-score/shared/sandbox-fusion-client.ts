@@ -1,4 +1,4 @@
-import { JsonClient, ServiceError, withRetries, type RetryPause } from "verl";
+import { askService, JsonClient, ServiceError, type RetryPause } from "verl";
 
 /** The option with the service's address. */
 export const SANDBOX_URL_OPTION = {
@@ -65,8 +65,8 @@ export async function runInSandbox(url: string, request: RunRequest, signal?: Ab
   };
   const client = new JsonClient({ url, timeoutS: 2 * timeout + 10, followRedirects: true });
   try {
-    const answer = await withRetries(() => client.post(body, signal), { signal, pause: afterGatewayTimeout });
-    return outcome(answer as Response);
+    const read = (answer: Response): Response | undefined => (typeof answer.status === "string" ? answer : undefined);
+    return outcome(await askService({ client, body, wanted: "`status`", read, signal, pause: afterGatewayTimeout }));
   } catch (error) {
     signal?.throwIfAborted();
     return failed((error as Error).message);
