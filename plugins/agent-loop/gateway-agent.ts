@@ -144,5 +144,6 @@ function report({ counts }: GatewaySession, ctx: AgentContext): void {
   ctx.metric("agent_loop/gateway_history_breaks_count", counts.historyBreaks);
   ctx.metric("agent_loop/gateway_aborted_requests_count", counts.aborted);
   ctx.metric("agent_loop/gateway_sampling_overridden_count", counts.samplingOverridden);
+  ctx.metric("agent_loop/gateway_calls_left_out_count", counts.callsLeftOut);
   ctx.metric("agent_loop/invalid_calls_count", counts.invalidCalls);
 }

@@ -30,6 +30,8 @@ export const agentLoops = [
     metrics: {
       "agent_loop/gateway_aborted_requests_count": "Requests whose answer nobody waited for.",
       "agent_loop/gateway_branches": "Conversations a sample, on average.",
+      "agent_loop/gateway_calls_left_out_count":
+        "Calls that the agent did not get, as it asked for one at a time (`parallel_tool_calls: false`); what was sampled stays.",
       "agent_loop/gateway_dropped_branches_count": "Conversations that are not trained on.",
       "agent_loop/gateway_dropped_tokens_count": "Sampled tokens that are not trained on.",
       "agent_loop/gateway_failed_requests_count": "Requests that ended with an error.",

@@ -21,6 +21,14 @@ describe("a request that cannot be served", () => {
   it.each<[string, object, number, string | null, string | null]>([
     ["no messages", { messages: [] }, 400, "invalid_value", "messages"],
     ["a role of nobody", { messages: [{ role: "ghost", content: "" }] }, 400, "invalid_value", "messages[0].role"],
+    ...["__proto__", "constructor", ["user"]].map((role): [string, object, number, string, string] => [
+      `a role of every object: ${String(role)}`,
+      { messages: [{ role, content: "" }] },
+      400,
+      "invalid_value",
+      "messages[0].role",
+    ]),
+    ["calls one by one or not", { parallel_tool_calls: "no" }, 400, "invalid_value", "parallel_tool_calls"],
     [
       "an image",
       { messages: [{ role: "user", content: [{ type: "image_url" }] }] },
@@ -39,13 +47,14 @@ describe("a request that cannot be served", () => {
       expect(error).toBeInstanceOf(APIError);
       expect(error).toMatchObject({ status, code, param, type: "invalid_request_error" });
       expect(session.exchanges).toEqual([]);
+      expect(session.counts).toMatchObject({ failed: 1, requests: 0, aborted: 0 });
     });
   });
 
   it("is no harm when its body is no request at all", async () => {
     await withSession(
       new ScriptedRollout(() => "=2"),
-      async ({ baseURL, apiKey }) => {
+      async ({ baseURL, apiKey, session }) => {
         const post = async (body: string, path = "/chat/completions", key = apiKey) => {
           const response = await fetch(baseURL + path, {
             method: "POST",
@@ -64,9 +73,11 @@ describe("a request that cannot be served", () => {
         const bearer = { authorization: `Bearer ${apiKey}` };
         expect((await fetch(`${baseURL}/models/%E0%A4%A`, { headers: bearer })).status).toBe(404);
         expect(await post("{}", "/embeddings")).toEqual([404, expect.stringContaining("/v1/embeddings")]);
+        expect(session.counts).toMatchObject({ failed: 6, requests: 0 });
         for (const key of ["", "x", `${apiKey}x`, apiKey.slice(0, -1), `${apiKey.split(".")[0]}.`]) {
           expect(await post("{}", "/chat/completions", key)).toEqual([401, expect.stringContaining("API key")]);
         }
+        expect(session.counts.failed).toBe(6);
       },
       {},
       { limits: { maxBytes: 4096 } },
@@ -141,6 +152,7 @@ describe("a request that cannot be served", () => {
         await client.chat.completions.create(ASK);
         const third = await failure(client.chat.completions.create(ASK));
         expect(third).toMatchObject({ status: 400, code: "request_limit_exceeded" });
+        expect(session.counts).toMatchObject({ requests: 1, aborted: 1, failed: 2 });
       },
       { maxConcurrent: 1, maxRequests: 2 },
     );

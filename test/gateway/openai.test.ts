@@ -194,6 +194,29 @@ describe("an agent written with the openai package", () => {
     },
   );
 
+  it.each([false, true])(
+    "gets one call where it asked for no more, and goes on from all that was sampled (streaming: %s)",
+    async (streams) => {
+      const two = `9${callOf("1+2")}${callOf("3+4")}`;
+      const rollout = new ScriptedRollout((_, number) => (number === 0 ? two : "=3"));
+      await withSession(rollout, async ({ client, session }) => {
+        const params = { model: "m", tools: [CALC], parallel_tool_calls: false };
+        const ask = async (messages: Messages) =>
+          streams
+            ? await client.chat.completions.stream({ ...params, messages, stream: true }).finalChatCompletion()
+            : await client.chat.completions.create({ ...params, messages });
+        const { message, finish_reason } = (await ask(ASK)).choices[0]!;
+        expect(finish_reason).toBe("tool_calls");
+        expect(message).toMatchObject({ content: "9", tool_calls: [{ function: { arguments: '{"e":"1+2"}' } }] });
+        expect(message.tool_calls).toHaveLength(1);
+        await ask([...ASK, message, { role: "tool", tool_call_id: message.tool_calls![0]!.id, content: "3" }]);
+        expect(rollout.requests[1]!.prompt).toContain(`${two}<|end|><tool_response>3</tool_response>`);
+        expect(branchEnds(session.exchanges)).toHaveLength(1);
+        expect(session.counts).toMatchObject({ callsLeftOut: 1, invalidCalls: 0 });
+      });
+    },
+  );
+
   it("ends answers at its stop texts", async () => {
     await withSession(new ScriptedRollout(() => "=42+17=59"), async ({ client, session }) => {
       const { choices } = await client.chat.completions.create({ model: "m", messages: ASK, stop: ["7=", "+1"] });

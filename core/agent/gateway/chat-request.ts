@@ -3,7 +3,7 @@ import type { ChatMessage } from "../../data/tokenizer.ts";
 import type { ToolSchema } from "../tool.ts";
 import { ApiError } from "./api-error.ts";
 import { readGenerationRequest, type GenerationRequest } from "./generation-request.ts";
-import { invalid, isFields, type Fields } from "./request-fields.ts";
+import { flagField, invalid, isFields, type Fields } from "./request-fields.ts";
 
 export interface ChatRequest extends GenerationRequest {
   /** As chat templates read them: contents are text, arguments of calls are objects. */
@@ -11,6 +11,8 @@ export interface ChatRequest extends GenerationRequest {
   tools: readonly ToolSchema[];
   /** False: no calls are read out of the answer. */
   readsCalls: boolean;
+  /** Calls that the client gets of one answer, at most. */
+  mostCalls: number;
 }
 
 export interface CompletionRequest extends GenerationRequest {
@@ -20,13 +22,13 @@ export interface CompletionRequest extends GenerationRequest {
 
 const MAX_MESSAGES = 10_000;
 const MAX_TOOLS = 512;
-const ROLES: Readonly<Record<string, string>> = {
-  system: "system",
-  developer: "system",
-  user: "user",
-  assistant: "assistant",
-  tool: "tool",
-};
+const ROLES: ReadonlyMap<unknown, string> = new Map([
+  ["system", "system"],
+  ["developer", "system"],
+  ["user", "user"],
+  ["assistant", "assistant"],
+  ["tool", "tool"],
+]);
 
 /** Reads a body of `/v1/chat/completions`. @throws ApiError */
 export function readChatRequest(body: Fields): ChatRequest {
@@ -48,6 +50,7 @@ export function readChatRequest(body: Fields): ChatRequest {
     messages: messages.map(readMessage),
     tools,
     readsCalls: tools.length > 0 && choice !== "none",
+    mostCalls: flagField(body, "parallel_tool_calls", true) ? Infinity : 1,
   };
 }
 
@@ -67,8 +70,8 @@ export function readCompletionRequest(body: Fields): CompletionRequest {
 function readMessage(message: unknown, index: number): ChatMessage {
   const at = (field: string): string => `messages[${index}].${field}`;
   if (!isFields(message)) throw invalid(`messages[${index}]`, "it must be an object");
-  const role = ROLES[String(message["role"])];
-  if (role === undefined) throw invalid(at("role"), `it must be one of ${Object.keys(ROLES).join(", ")}`);
+  const role = ROLES.get(message["role"]);
+  if (role === undefined) throw invalid(at("role"), `it must be one of ${[...ROLES.keys()].join(", ")}`);
   const { name, tool_call_id: callId, tool_calls: calls, reasoning_content: reasoning } = message;
   const read: ChatMessage = { role, content: readContent(message["content"] ?? message["refusal"], at("content")) };
   if (typeof name === "string") read["name"] = name;

@@ -6,6 +6,7 @@ import type { ParsedAnswer, ToolParser } from "../tool-parser.ts";
 import type { TurnTokens } from "../turn-tokens.ts";
 import type { VerlError } from "../../errors/index.ts";
 import { ApiError } from "./api-error.ts";
+import { assistantMessage } from "./assistant-message.ts";
 import { conversationKeys } from "./conversation-keys.ts";
 import { Conversations, joined, type Prompt } from "./conversations.ts";
 import type { ChatRequest, CompletionRequest } from "./chat-request.ts";
@@ -54,6 +55,8 @@ export interface SessionCounts {
   samplingOverridden: number;
   /** Stretches of answers that look like calls and are none. */
   invalidCalls: number;
+  /** Calls that the client did not get, as it asked for one at a time. */
+  callsLeftOut: number;
   /** Requests after the first answer that go on from none: the history was rewritten, the tools are others, or it is a task of its own. */
   historyBreaks: number;
 }
@@ -93,6 +96,7 @@ export class GatewaySession {
     failed: 0,
     samplingOverridden: 0,
     invalidCalls: 0,
+    callsLeftOut: 0,
     historyBreaks: 0,
   };
   /** What requests were told that were refused because their conversation has no room left. */
@@ -116,6 +120,16 @@ export class GatewaySession {
     this.conversations = new Conversations(format.tokenizer);
   }
 
+  /** Counts a request that ends with an error, wherever it comes of: the body, the session's limits, the engine. */
+  async counting(client: AbortController, answer: () => Promise<void>): Promise<void> {
+    try {
+      await answer();
+    } catch (error) {
+      this.counts[client.signal.aborted ? "aborted" : "failed"] += 1;
+      throw error;
+    }
+  }
+
   /** @throws ApiError */
   chat(request: ChatRequest, client: AbortController): Promise<ChatAnswer[]> {
     return this.admit(client, async (ordinal) => {
@@ -129,7 +143,8 @@ export class GatewaySession {
         const { text, finishReason, exchange, forms } = answer;
         const parsed = parser.parse(text, { tools: request.tools, finishReason, startsInReasoning: inReasoning });
         this.counts.invalidCalls += parsed.errors.length;
-        const message = assistantMessage(parsed);
+        this.counts.callsLeftOut += Math.max(0, parsed.calls.length - request.mostCalls);
+        const message = assistantMessage(parsed, request.mostCalls);
         this.conversations.rememberChat(keys.at(-1)!, message, text, exchange, forms);
         return { ...answer, parser, parsed, message, startsInReasoning: inReasoning };
       });
@@ -185,9 +200,6 @@ export class GatewaySession {
       const result = await work(this.admitted++);
       this.counts.requests += 1;
       return result;
-    } catch (error) {
-      this.counts[client.signal.aborted ? "aborted" : "failed"] += 1;
-      throw error;
     } finally {
       this.underWay.delete(client);
     }
@@ -290,26 +302,4 @@ export class GatewaySession {
     const seed = (choosesSampling ? request.seed : undefined) ?? run.seed + ordinal * SEED_STEP;
     return { ...run, ...own, seed: seed >>> 0, max_tokens: Math.min(request.maxTokens ?? Infinity, room) };
   }
-}
-
-/** The message as the client gets it and hands it back; what was meant as a call and is none stays text, so that nothing is lost. */
-function assistantMessage({ content, calls, errors }: ParsedAnswer): ChatMessage {
-  const text = content + errors.map(({ raw }) => raw).join("");
-  if (calls.length === 0) return { role: "assistant", content: text };
-  const ids = new Set<string>();
-  const tool_calls = calls.map(({ id, name, arguments: args }) => ({
-    id: unused(id ?? `call_${globalThis.crypto.randomUUID().replaceAll("-", "")}`, ids),
-    type: "function",
-    // As it comes back: through JSON.
-    function: { name, arguments: args },
-  }));
-  return { role: "assistant", content: text, tool_calls };
-}
-
-/** The id, with a number behind it where another call of the answer has it already. */
-function unused(id: string, ids: Set<string>): string {
-  let own = id;
-  for (let number = 2; ids.has(own); number++) own = `${id}-${number}`;
-  ids.add(own);
-  return own;
 }

@@ -18,6 +18,7 @@ import { chatChunks, chatCompletion, textChunks, textCompletion, type ResponseHe
 import type { GenerationRequest } from "./generation-request.ts";
 import { readJsonBody } from "./read-body.ts";
 import type { Fields } from "./request-fields.ts";
+import { event, stream } from "./server-sent-events.ts";
 
 export interface GatewayOptions {
   tokenizer: Tokenizer;
@@ -53,8 +54,6 @@ export interface GatewayAccess {
 const HOST = "127.0.0.1";
 const LIMITS: GatewayLimits = { headersTimeout: 10_000, requestTimeout: 60_000, maxBytes: 16 * 1024 * 1024 };
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Lines that keep a stream open while the engine is busy. */
-const KEEP_ALIVE_MS = 15_000;
 /** Sets of tools whose templates are remembered. */
 const REMEMBERED = 64;
 
@@ -181,6 +180,11 @@ export class Gateway {
     client: AbortController,
   ): Promise<void> {
     const session = this.authorized(request.headers.authorization);
+    await session.counting(client, () => this.answered({ request, response, send, session, client }));
+  }
+
+  private async answered(asking: Asking): Promise<void> {
+    const { request, send } = asking;
     const [path = ""] = (request.url ?? "").split("?");
     const { method = "" } = request;
     const model = this.options.model ?? "policy";
@@ -188,9 +192,8 @@ export class Gateway {
     if (method === "GET" && path === "/v1/models") return send(200, { object: "list", data: [described] });
     if (method === "GET" && path.startsWith("/v1/models/"))
       return send(200, { ...described, id: modelOf(path.slice(11)) });
-    const asks = { request, response, send, session, client };
-    if (method === "POST" && path === "/v1/chat/completions") return this.answer(asks, this.chat);
-    if (method === "POST" && path === "/v1/completions") return this.answer(asks, this.completion);
+    if (method === "POST" && path === "/v1/chat/completions") return this.answer(asking, this.chat);
+    if (method === "POST" && path === "/v1/completions") return this.answer(asking, this.completion);
     throw new ApiError(
       404,
       `There is no ${method} ${path}; /v1/chat/completions, /v1/completions and /v1/models are served.`,
@@ -267,29 +270,3 @@ const headOf = (kind: string, model: string): ResponseHead => ({
 
 const retryHeader = ({ retryAfterS }: ApiError): OutgoingHttpHeaders =>
   retryAfterS === undefined ? {} : { "retry-after": String(Math.ceil(retryAfterS)) };
-
-const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
-
-/** Answers by server-sent events. What goes wrong before the first is told as a plain response; a busy engine is waited for. */
-async function stream<A>(
-  response: ServerResponse,
-  answering: Promise<A>,
-  chunksOf: (answers: A) => Iterable<object>,
-): Promise<void> {
-  const open = (): void => {
-    if (response.headersSent) return;
-    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
-  };
-  const timer = setInterval(() => {
-    open();
-    response.write(": waiting\n\n");
-  }, KEEP_ALIVE_MS);
-  try {
-    const answers = await answering;
-    open();
-    for (const chunk of chunksOf(answers)) response.write(event(chunk));
-    response.end("data: [DONE]\n\n");
-  } finally {
-    clearInterval(timer);
-  }
-}

@@ -108,7 +108,7 @@ function* chatDeltas(answer: ChatAnswer, tools: readonly ToolSchema[]): Generato
   yield { role: "assistant", content: "" };
   for (const delta of finishReason === "length" || calls.length === 0 ? asTold(answer.parsed) : told(answer, tools)) {
     if (delta.type === "call") {
-      yield { tool_calls: [{ index: delta.index, ...wireCall(calls[delta.index]!) }] };
+      if (delta.index < calls.length) yield { tool_calls: [{ index: delta.index, ...wireCall(calls[delta.index]!) }] };
     } else if (delta.type === "error") {
       yield { content: delta.error.raw };
     } else if (delta.type !== "retract") {

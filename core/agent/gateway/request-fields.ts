@@ -26,9 +26,9 @@ export function integerField(body: Fields, name: string, min: number, max: numbe
   return value;
 }
 
-/** False where it is left out. @throws ApiError */
-export function flagField(body: Fields, name: string): boolean {
-  const value = body[name] ?? false;
+/** `absent` where the field is left out or null. @throws ApiError */
+export function flagField(body: Fields, name: string, absent = false): boolean {
+  const value = body[name] ?? absent;
   if (typeof value !== "boolean") throw invalid(name, "it must be true or false");
   return value;
 }
