@@ -25,13 +25,13 @@ export class GroupCalls implements DispatchTarget {
 
   /**
    * @param prefix what the ranks' own names of the methods begin with.
-   * @param roles methods of each of the colocated workers, whose names in `methods` begin with the role
+   * @param roles the colocated workers, whose methods' names in `methods` begin with the role
    */
   constructor(
     readonly name: string,
     private readonly shared: SharedRanks,
     private readonly methods: ReadonlyMap<string, MethodOptions>,
-    private readonly roles: ReadonlyMap<string, ReadonlyMap<string, MethodOptions>>,
+    private readonly roles: ReadonlyMap<string, { readonly methods: ReadonlyMap<string, MethodOptions> }>,
     private readonly prefix: string,
     private readonly log: Logger,
   ) {
@@ -114,7 +114,7 @@ export class GroupCalls implements DispatchTarget {
   /** The group's name for another method of the worker that has this one. */
   private besideOf(method: string, other: string): string {
     const role = [...this.roles].find(
-      ([name, methods]) => method.startsWith(`${name}_`) && methods.has(method.slice(name.length + 1)),
+      ([name, { methods }]) => method.startsWith(`${name}_`) && methods.has(method.slice(name.length + 1)),
     )?.[0];
     return role === undefined ? other : `${role}_${other}`;
   }

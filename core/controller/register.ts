@@ -34,7 +34,8 @@ export interface MethodMark {
 }
 
 /**
- * Marks an async method of a `Worker` as callable through its group, and says how a call is spread over the ranks. Modes are looked up
+ * Marks an async method of a `Worker` as callable through its group, and says how a call is spread over the ranks. A decorator cannot change
+ * the type of its class: a group is typed as if every async method had this mark (see `GroupMethods`). Modes are looked up
  * when a group is made: one that nothing is registered as by then is refused before a rank starts.
  * @throws VERL_WORKER_REGISTER for what are no options, as soon as the class is defined.
  */
@@ -62,15 +63,28 @@ function nameOf(target: object, nameOrContext: unknown): string {
 /** The registered methods of a worker class, inherited ones included; an override keeps the mark unless it sets its own. */
 export function registeredMethods(workerClass: { readonly prototype: object }): Map<string, MethodOptions> {
   const methods = new Map<string, MethodOptions>();
-  for (let proto = workerClass.prototype; proto !== Object.prototype; proto = Object.getPrototypeOf(proto) as object) {
-    for (const name of Object.getOwnPropertyNames(proto)) {
-      const value: unknown = Object.getOwnPropertyDescriptor(proto, name)?.value;
-      if (typeof value !== "function" || methods.has(name)) continue;
-      const options = (value as { [REGISTERED]?: MethodOptions })[REGISTERED];
-      if (options) methods.set(name, options);
-    }
+  for (const [name, value] of eachMethod(workerClass)) {
+    const options = (value as { [REGISTERED]?: MethodOptions })[REGISTERED];
+    if (options && !methods.has(name)) methods.set(name, options);
   }
   return methods;
+}
+
+/** Names of all other methods that objects of the class have. */
+export function unregisteredMethods(workerClass: { readonly prototype: object }): string[] {
+  const registered = registeredMethods(workerClass);
+  const names = new Set(Array.from(eachMethod(workerClass), ([name]) => name));
+  return [...names].filter((name) => !registered.has(name) && name !== "constructor");
+}
+
+/** The class's own methods first, then those of what it extends. */
+function* eachMethod({ prototype }: { readonly prototype: object }): Generator<[name: string, method: object]> {
+  for (let proto = prototype; proto !== Object.prototype; proto = Object.getPrototypeOf(proto) as object) {
+    for (const name of Object.getOwnPropertyNames(proto)) {
+      const value: unknown = Object.getOwnPropertyDescriptor(proto, name)?.value;
+      if (typeof value === "function") yield [name, value];
+    }
+  }
 }
 
 /** Calls a worker's registered method by its name. */

@@ -1,7 +1,7 @@
 import type { DataProto } from "../batch/data-proto.ts";
 import { VerlError } from "../errors/index.ts";
 import { createLogger, type Logger, type MetricsSink } from "../registry/index.ts";
-import { ClassWithInitArgs, type DeferredWorker } from "./class-with-init-args.ts";
+import { ClassWithInitArgs, type DeferredWorker, type WorkerPart } from "./class-with-init-args.ts";
 import type { ColocatedWorkerClass, Roles } from "./colocated.ts";
 import type { DataProtoFuture } from "./data-proto-future.ts";
 import type { DispatchTarget } from "./dispatch.ts";
@@ -10,7 +10,7 @@ import { HEALTH_LIMITS, type HealthLimits } from "./health.ts";
 import { InlineTransport } from "./inline-transport.ts";
 import { requireModes } from "./method-modes.ts";
 import { requireNoImport } from "./rank-import.ts";
-import { registeredMethods, type MethodOptions } from "./register.ts";
+import { registeredMethods, unregisteredMethods, type MethodOptions } from "./register.ts";
 import { ResourcePool } from "./resource-pool.ts";
 import { SharedRanks } from "./shared-ranks.ts";
 import { steadyLog } from "./steady-log.ts";
@@ -25,7 +25,12 @@ type Given<Args> = {
   [K in keyof Args]: [Extract<Args[K], DataProto>] extends [never] ? Args[K] : Args[K] | DataProtoFuture;
 };
 
-/** The group's side of a worker's async methods. Calls of a mode that reshapes its arguments or results otherwise go through `call`. */
+/**
+ * The group's side of a worker's async methods, by their types alone, since decorators change none:
+ * - a method without `@register` is here too, and a call of it rejects with VERL_WORKER_METHOD_UNKNOWN; `private` and `protected` ones are not;
+ * - one that returns a batch is taken for one whose mode joins the ranks' batches. Methods of a mode that gives a list of batches, or reshapes
+ *   arguments or results otherwise, are called by `call`, whose result the caller types.
+ */
 export type GroupMethods<W extends Worker> = {
   readonly [K in keyof W as W[K] extends (...args: never[]) => Promise<unknown> ? K : never]: W[K] extends (
     ...args: infer Args
@@ -73,7 +78,13 @@ export interface WorkerGroupOptions {
 
 type Methods = ReadonlyMap<string, MethodOptions>;
 
-const NO_ROLES: ReadonlyMap<string, Methods> = new Map();
+/** One of the colocated workers. */
+interface Role {
+  readonly methods: Methods;
+  readonly workerClass: WorkerPart["workerClass"];
+}
+
+const NO_ROLES: ReadonlyMap<string, Role> = new Map();
 
 const NO_METRICS: MetricsSink = { add: () => undefined };
 
@@ -81,8 +92,7 @@ const NO_METRICS: MetricsSink = { add: () => undefined };
 export class WorkerGroup implements DispatchTarget {
   readonly #calls: GroupCalls;
   readonly #shared: SharedRanks;
-  /** Methods of each of the colocated workers. */
-  readonly #roles: ReadonlyMap<string, Methods>;
+  readonly #roles: ReadonlyMap<string, Role>;
   readonly #log: Logger;
   #disposal: Promise<void> | undefined;
 
@@ -90,7 +100,8 @@ export class WorkerGroup implements DispatchTarget {
     name: string,
     shared: SharedRanks,
     methods: Methods,
-    roles: ReadonlyMap<string, Methods>,
+    unregistered: readonly string[],
+    roles: ReadonlyMap<string, Role>,
     prefix: string,
     log: Logger,
   ) {
@@ -99,12 +110,13 @@ export class WorkerGroup implements DispatchTarget {
     this.#roles = roles;
     this.#log = log;
     shared.join();
-    for (const method of methods.keys()) {
-      Object.defineProperty(this, method, {
-        value: (...args: unknown[]) => this.#calls.byModes(method, args),
-        enumerable: true,
-      });
-    }
+    const define = (method: string, enumerable: boolean): void => {
+      const value = (...args: unknown[]): Promise<unknown> => this.#calls.byModes(method, args);
+      Object.defineProperty(this, method, { value, enumerable });
+    };
+    for (const method of methods.keys()) define(method, true);
+    // Type-checked as the others are: the call says that it is not registered. Whoever awaits a group must not be given a `then`.
+    for (const method of unregistered) if (!(method in this) && method !== "then") define(method, false);
   }
 
   /** Starts one worker a rank, each constructed with its context and `args`. @throws as `start` */
@@ -148,8 +160,12 @@ export class WorkerGroup implements DispatchTarget {
     });
     const shared = new SharedRanks(name, handles, log);
     const colocated = worker.parts.filter(({ role }) => role !== "");
-    const roles = new Map(colocated.map(({ role, workerClass }) => [role, registeredMethods(workerClass)]));
-    return new WorkerGroup(name, shared, worker.methods, roles, "", log);
+    const roles = new Map(
+      colocated.map(({ role, workerClass }) => [role, { methods: registeredMethods(workerClass), workerClass }]),
+    );
+    const alone = worker.parts.filter(({ role }) => role === "");
+    const unregistered = alone.flatMap(({ workerClass }) => unregisteredMethods(workerClass));
+    return new WorkerGroup(name, shared, worker.methods, unregistered, roles, "", log);
   }
 
   get name(): string {
@@ -173,12 +189,13 @@ export class WorkerGroup implements DispatchTarget {
   spawn(roles?: readonly string[]): Readonly<Record<string, WorkerGroup>> {
     if (this.#disposal) throw this.#calls.disposedBefore("spawn");
     const wanted = [...new Set(roles ?? this.#roles.keys())].map((role) => {
-      const own = { role, name: `${this.name}.${role}`, methods: this.#methodsOf(role) };
+      const own = { role, name: `${this.name}.${role}`, ...this.#roleOf(role) };
       requireFreeNames(own.name, own.methods);
       return own;
     });
-    const groups = wanted.map(({ role, name, methods }) => {
-      const group = new WorkerGroup(name, this.#shared, methods, NO_ROLES, `${role}_`, this.#log);
+    const groups = wanted.map(({ role, name, methods, workerClass }) => {
+      const unregistered = unregisteredMethods(workerClass);
+      const group = new WorkerGroup(name, this.#shared, methods, unregistered, NO_ROLES, `${role}_`, this.#log);
       return [role, group] as const;
     });
     return Object.fromEntries(groups);
@@ -239,9 +256,9 @@ export class WorkerGroup implements DispatchTarget {
     return this.#disposal;
   }
 
-  #methodsOf(role: string): Methods {
-    const methods = this.#roles.get(role);
-    if (methods) return methods;
+  #roleOf(role: string): Role {
+    const found = this.#roles.get(role);
+    if (found) return found;
     const known = [...this.#roles.keys()].join(", ");
     throw new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no colocated worker "${role}".`, {
       hint: known === "" ? "It is a group of one worker a rank." : `Its workers are ${known}.`,

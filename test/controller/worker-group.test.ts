@@ -209,6 +209,40 @@ describe("a worker group", () => {
     expect((await group.same(batch)).equals(batch)).toBe(true);
   });
 
+  it("says how a method gets there that its class does not register, as a call that fails", async () => {
+    class Forgetful extends Probe {
+      helper(): Promise<number> {
+        return Promise.resolve(this.rank);
+      }
+
+      // An override keeps the mark.
+      override first(): Promise<number> {
+        return Promise.resolve(7);
+      }
+
+      override toString(): string {
+        return "forgetful";
+      }
+    }
+    // Whoever awaits the group must not wait for it.
+    Object.defineProperty(Forgetful.prototype, "then", { value: () => new Promise(() => undefined) });
+    const role = new ClassWithInitArgs(Forgetful, 1);
+    const alone = await WorkerGroup.start(role, { worldSize: 2 });
+    const both = await WorkerGroup.start(createColocatedWorkerClass({ role }), { name: "both" });
+    const unknown = (name: string): object => ({
+      code: "VERL_WORKER_METHOD_UNKNOWN",
+      message: `${name} has no registered method "helper".`,
+      hint: expect.stringMatching(
+        /^Registered methods: where, scale, .*\. Mark a method with @register to call it through its group\.$/,
+      ),
+    });
+    await expect(alone.helper()).rejects.toMatchObject(unknown("Forgetful"));
+    await expect(both.spawn().role.helper()).rejects.toMatchObject(unknown("both.role"));
+    expect(await alone.first()).toEqual([7]);
+    expect(Object.hasOwn(alone, "toString")).toBe(false);
+    expect(Object.keys(alone)).not.toContain("helper");
+  });
+
   it("lists what is registered when asked for something that is not", async () => {
     const group = await WorkerGroup.create(Probe, [1]);
     const error = (await group.call("wher").catch((reason: unknown) => reason)) as VerlError;
