@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { DeadlineError } from "../reward/deadline.ts";
 import { mapConcurrent } from "../reward/map-concurrent.ts";
+import { AbandonedLoops } from "./abandoned-loops.ts";
 import type { AgentContext, AgentLoop, AgentSample } from "./agent-loop.ts";
 import { checkTrajectory } from "./check-trajectory.ts";
 import type { Failure } from "./loop-failures.ts";
@@ -18,12 +18,26 @@ interface Task {
   seed: number;
 }
 
+/** Milliseconds that a timer can take. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+/** Milliseconds between two attempts, at most. */
+const LONGEST_PAUSE = 60_000;
+
+/** An attempt, or the pause before one. */
+interface UnderWay {
+  readonly uid: string;
+  end(reason: unknown): void;
+}
+
 /** One run's attempts at its answers. */
 export class Attempts {
   readonly failedGroups = new Map<string, Failure>();
   retries = 0;
-  /** Attempts under way, by what ends each. One listener for all of them: a signal's listeners are a list that is searched. */
-  private readonly live = new Map<AbortController, AgentSample>();
+  /** Loops that did not end when they were told to. */
+  abandoned = 0;
+  /** One listener ends them all: a signal's listeners are a list that is searched. */
+  private readonly live = new Set<UnderWay>();
+  private readonly left = new AbandonedLoops();
 
   constructor(
     private readonly options: LoopRunnerOptions,
@@ -38,8 +52,8 @@ export class Attempts {
     ended?: (index: number, trajectory: Trajectory) => void,
   ): Promise<(TimedTrajectory | undefined)[]> {
     const { signal } = this.run;
-    const abortAll = (): void => this.live.forEach((_, controller) => controller.abort(signal.reason));
-    signal.addEventListener("abort", abortAll, { once: true });
+    const endAll = (): void => this.live.forEach((underWay) => underWay.end(signal.reason));
+    signal.addEventListener("abort", endAll, { once: true });
     try {
       const tasks = Array.from({ length: count }, (_, index) => index);
       const limit = this.options.maxConcurrent ?? 10_000;
@@ -50,7 +64,8 @@ export class Attempts {
       };
       return await mapConcurrent(tasks, limit, answer, signal);
     } finally {
-      signal.removeEventListener("abort", abortAll);
+      signal.removeEventListener("abort", endAll);
+      this.abandoned = await this.left.settle(this.options.log);
     }
   }
 
@@ -59,6 +74,7 @@ export class Attempts {
     const { uid, sampleIndex } = task.sample;
     const { maxRetries = 2, retryDelay = 0.1 } = this.options;
     for (let tries = 0; !this.failedGroups.has(uid); tries += 1) {
+      this.run.signal.throwIfAborted();
       try {
         return await this.attempt(task, tries);
       } catch (error) {
@@ -67,7 +83,7 @@ export class Attempts {
         if (tries >= maxRetries) this.drop({ uid, sampleIndex, error });
         else {
           this.retries += 1;
-          await sleep(retryDelay * 1000 * 2 ** tries, undefined, { signal: this.run.signal });
+          await this.pause(uid, retryDelay * 1000 * 2 ** tries);
         }
       }
     }
@@ -77,9 +93,8 @@ export class Attempts {
   private async attempt({ sample, agent, loop, seed }: Task, tries: number): Promise<TimedTrajectory> {
     const { rollout, responseLength, metrics, timeout } = this.options;
     const controller = new AbortController();
-    this.live.set(controller, sample);
     const trace = this.tracer?.begin(sample, agent, tries);
-    const times = new LoopTimes(rollout, trace);
+    const times = new LoopTimes(rollout, controller.signal, trace);
     const context: AgentContext = {
       rollout: times,
       sampling: { ...this.run.sampling, max_tokens: responseLength, seed: (seed + tries) >>> 0 },
@@ -90,13 +105,28 @@ export class Attempts {
         trace?.toolCalled(seconds, call);
       },
     };
-    const late = deadline(controller, timeout ?? null);
+    let running: Promise<Trajectory> | undefined;
+    let giveUp: (reason: unknown) => void;
+    const givenUp = new Promise<never>((_, reject) => (giveUp = reject));
+    const underWay: UnderWay = {
+      uid: sample.uid,
+      end: (reason) => {
+        controller.abort(reason);
+        // Whether the loop listens or not.
+        giveUp(reason);
+        if (running !== undefined) this.left.add(sample, agent, running);
+      },
+    };
+    const endIfLate = (): void => underWay.end(new DeadlineError(`timed out after ${timeout} s`));
+    const timer = timeout == null ? undefined : setTimeout(endIfLate, Math.min(timeout * 1000, LONGEST_TIMER));
+    this.live.add(underWay);
     try {
       const work = (): Promise<Trajectory> => loop.run(sample, context);
-      const running = trace === undefined ? work() : trace.run(work);
-      const trajectory = await (late === undefined ? running : Promise.race([late.passed, running]));
+      running = trace === undefined ? work() : trace.run(work);
+      const trajectory = await Promise.race([givenUp, running]);
       checkTrajectory(trajectory, { promptLength: this.options.promptLength, columns: sample.row });
       if (trajectory.stopReason === "abort") throw new Error("The generation was aborted.");
+      trace?.succeed(trajectory);
       return { trajectory, times };
     } catch (error) {
       // What the attempt left under way ends with it.
@@ -104,31 +134,28 @@ export class Attempts {
       trace?.fail(error);
       throw error;
     } finally {
-      late?.clear();
-      this.live.delete(controller);
+      clearTimeout(timer);
+      this.live.delete(underWay);
     }
+  }
+
+  /** Ends early with the run, or when the group is given up. */
+  private pause(uid: string, milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.live.delete(underWay);
+        resolve();
+      };
+      const underWay: UnderWay = { uid, end };
+      const timer = setTimeout(end, Math.min(milliseconds, LONGEST_PAUSE));
+      this.live.add(underWay);
+    });
   }
 
   /** Gives a group up: its other answers are of no use any more. */
   private drop(failure: Failure): void {
     this.failedGroups.set(failure.uid, failure);
-    for (const [controller, { uid }] of this.live) if (uid === failure.uid) controller.abort(failure.error);
+    for (const underWay of this.live) if (underWay.uid === failure.uid) underWay.end(failure.error);
   }
-}
-
-/** Aborts after so many seconds; a loop that does not listen is left to itself. */
-function deadline(
-  controller: AbortController,
-  seconds: number | null,
-): { passed: Promise<never>; clear: () => void } | undefined {
-  if (seconds === null) return undefined;
-  let timer: NodeJS.Timeout | undefined;
-  const passed = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const error = new DeadlineError(`timed out after ${seconds} s`);
-      controller.abort(error);
-      reject(error);
-    }, seconds * 1000);
-  });
-  return { passed, clear: () => clearTimeout(timer) };
 }

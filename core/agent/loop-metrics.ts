@@ -11,8 +11,10 @@ export class LoopTimes implements RolloutEngine {
   /** Seconds of each tool call. */
   readonly tools: number[] = [];
 
+  /** @param signal of the attempt: once it has fired, nothing more is generated. */
   constructor(
     private readonly rollout: RolloutEngine,
+    private readonly signal: AbortSignal,
     private readonly trace?: SampleTrace,
   ) {}
 
@@ -24,15 +26,19 @@ export class LoopTimes implements RolloutEngine {
     return this.rollout.weightVersion;
   }
 
-  async generate(...request: Parameters<RolloutEngine["generate"]>): Promise<Generation> {
+  async generate(...[promptIds, sampling, options]: Parameters<RolloutEngine["generate"]>): Promise<Generation> {
+    this.signal.throwIfAborted();
     const started = performance.now();
     const end = (result: Generation | { error: unknown }): void => {
       const seconds = (performance.now() - started) / 1000;
       this.generation += seconds;
-      this.trace?.generated(request[0], seconds, result);
+      this.trace?.generated(promptIds, seconds, result);
     };
     try {
-      const generation = await this.rollout.generate(...request);
+      const generation = await this.rollout.generate(promptIds, sampling, {
+        ...options,
+        signal: options?.signal ?? this.signal,
+      });
       end(generation);
       return generation;
     } catch (error) {

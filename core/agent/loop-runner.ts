@@ -25,9 +25,12 @@ export interface LoopRunnerOptions extends AssembleOptions {
   maxConcurrent?: number;
   /** Further attempts for a row whose loop failed, each from the start: `rollout.agent.max_retries`. Default: 2. */
   maxRetries?: number;
-  /** Seconds before the first further attempt; each one after it waits twice as long. Default: 0.1. */
+  /** Seconds before the first further attempt; each one after it waits twice as long, a minute at most. Default: 0.1. */
   retryDelay?: number;
-  /** Seconds that one attempt may take: `rollout.agent.sample_timeout_s`. Default: no limit. */
+  /**
+   * Seconds that one attempt may take: `rollout.agent.sample_timeout_s`. Default: no limit. However an attempt is ended early, its loop
+   * has two seconds to end too; one that does not is left to itself, and counts in `agent_loop/abandoned_loops`.
+   */
   timeout?: number | null;
   /** Traces some of the answers. Default: none. */
   tracer?: RolloutTracer;
@@ -90,7 +93,7 @@ export class LoopRunner {
       run.onTrajectory &&
         ((index, trajectory) => run.onTrajectory!(this.answers(batch.index([index]), [trajectory]).batch)),
     );
-    const { failedGroups, retries } = attempts;
+    const { failedGroups, retries, abandoned } = attempts;
     const keptRows = Int32Array.from(samples.keys()).filter((row) => !failedGroups.has(samples[row]!.uid));
     const failures = byCause(failedGroups.values());
     if (samples.length > 0 && keptRows.length === 0) throw allFailed(failures);
@@ -105,6 +108,7 @@ export class LoopRunner {
       keptRows,
       metrics: {
         "agent_loop/retries": retries,
+        "agent_loop/abandoned_loops": abandoned,
         "agent_loop/dropped_groups": failedGroups.size,
         "agent_loop/dropped_rows": samples.length - keptRows.length,
         "agent_loop/cut_responses": cut,

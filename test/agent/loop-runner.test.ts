@@ -1,4 +1,5 @@
-import { setImmediate } from "node:timers/promises";
+import { getEventListeners } from "node:events";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { AgentLoop, type AgentContext, type AgentSample } from "../../core/agent/agent-loop.ts";
 import { LoopRunner, type LoopRunnerOptions } from "../../core/agent/loop-runner.ts";
@@ -296,6 +297,92 @@ describe("LoopRunner with other loops", () => {
     const stuck = loopOf(() => new Promise(() => {}));
     const work = runnerOf({ createLoop: () => stuck }).runner.run(prompts(2, 2), run(0, controller.signal));
     controller.abort(new Error("stopped"));
+    await expect(work).rejects.toThrow("stopped");
+  });
+
+  it("waits for no peer of a dropped group that does not listen, and tells of it", async () => {
+    const loop = loopOf(({ uid, sampleIndex, promptIds }) => {
+      if (uid === "u1") return Promise.resolve(answer({ uid, promptIds } as AgentSample));
+      return sampleIndex === 0 ? Promise.reject(new Error("net")) : new Promise(() => undefined);
+    });
+    const { runner, log } = runnerOf({ createLoop: () => loop, retryDelay: 0, timeout: null });
+    const { keptRows, metrics } = await runner.run(prompts(2, 8), run());
+    expect([...keptRows]).toEqual([8, 9, 10, 11, 12, 13, 14, 15]);
+    expect(metrics["agent_loop/abandoned_loops"]).toBe(7);
+    expect(log.lines[0]).toContain("7 agent loops did not end within 2 s of being told to");
+    expect(log.lines[0]).toContain("single_turn_agent for answer 1 of prompt u0");
+    expect(log.lines[0]).toContain("and 4 more");
+  });
+
+  it("gives loops that listen the time to end with a stopped run, and those that do not two seconds", async () => {
+    const ended: string[] = [];
+    const loop = loopOf(async ({ uid }, { signal }) => {
+      await new Promise<void>((resolve) => {
+        if (uid === "u0") signal.addEventListener("abort", () => resolve(), { once: true });
+      });
+      await sleep(50);
+      ended.push(uid);
+      throw signal.reason;
+    });
+    const stop = async (batch: DataProto) => {
+      const controller = new AbortController();
+      const { runner, log } = runnerOf({ createLoop: () => loop });
+      const work = runner.run(batch, run(0, controller.signal));
+      controller.abort(new Error("stopped"));
+      const started = performance.now();
+      await expect(work).rejects.toThrow("stopped");
+      return { lines: log.lines, seconds: (performance.now() - started) / 1000 };
+    };
+    expect((await stop(prompts(1, 1))).lines).toEqual([]);
+    expect(ended).toEqual(["u0"]);
+    const { lines, seconds } = await stop(prompts(2, 1));
+    expect(lines).toEqual([expect.stringContaining("1 agent loops did not end")]);
+    expect(seconds).toBeGreaterThan(1.9);
+    expect(seconds).toBeLessThan(6);
+  });
+
+  it("generates nothing more for an attempt that is over, and ends its requests with it", async () => {
+    const signals: (AbortSignal | undefined)[] = [];
+    const rollout = new FakeRollout(() => generation([5]));
+    const generate = rollout.generate.bind(rollout);
+    rollout.generate = (ids, sampling, options?: { signal?: AbortSignal }) => {
+      signals.push(options?.signal);
+      return generate(ids, sampling);
+    };
+    let after: unknown;
+    const loop = loopOf(async (sample, ctx) => {
+      await ctx.rollout.generate(sample.promptIds, ctx.sampling);
+      await sleep(60);
+      after = await ctx.rollout.generate(sample.promptIds, ctx.sampling).catch((error: unknown) => error);
+      return answer(sample);
+    });
+    const { runner } = runnerOf({ createLoop: () => loop, rollout, timeout: 0.02, maxRetries: 0 });
+    await expect(runner.run(prompts(1, 1), run())).rejects.toThrow("timed out after 0.02 s");
+    await sleep(100);
+    expect(rollout.calls).toHaveLength(1);
+    expect(signals[0]?.aborted).toBe(true);
+    expect(String(after)).toContain("timed out");
+  });
+
+  it("pauses thousands of rows without a listener for each, and stops them at once", async () => {
+    const { signal } = new AbortController();
+    let failures = 0;
+    let most = 0;
+    const loop = loopOf((sample) => {
+      most = Math.max(most, getEventListeners(signal, "abort").length);
+      if (failures++ < 3000) return Promise.reject(new Error("net"));
+      return Promise.resolve(answer(sample));
+    });
+    const { runner } = runnerOf({ createLoop: () => loop, retryDelay: 0.05 });
+    const { metrics } = await runner.run(prompts(300, 10), run(0, signal));
+    expect(metrics["agent_loop/retries"]).toBe(3000);
+    expect(most).toBeLessThan(5);
+
+    const stop = new AbortController();
+    const broken = loopOf(() => Promise.reject(new Error("net")));
+    const work = runnerOf({ createLoop: () => broken, retryDelay: 1e9 }).runner.run(prompts(2, 2), run(0, stop.signal));
+    await setImmediate();
+    stop.abort(new Error("stopped"));
     await expect(work).rejects.toThrow("stopped");
   });
 

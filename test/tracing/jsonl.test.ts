@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import type { TraceRecord } from "../../core/agent/tracing/index.ts";
+import type { TraceRecord, TraceSink } from "../../core/agent/tracing/index.ts";
 import { TRACES_FILE, traceLog } from "../../core/trainer/rollout-log/trace-log.ts";
 import { runTraced } from "./support.ts";
 
@@ -74,14 +74,73 @@ describe("traces.jsonl", () => {
     ).toBeDefined();
   });
 
-  it("changes nothing of the answers, even where it cannot be written", async () => {
-    const full = () => {
-      throw new Error("no space left");
-    };
-    const { result, log } = await runTraced({ begin: () => ({ run: (work) => work(), end: full }) });
-    const plain = await runTraced({ begin: full }, { maxSamples: 0 });
-    expect(result.batch.tensor("responses").data).toEqual(plain.result.batch.tensor("responses").data);
-    expect(log.lines).toEqual([expect.stringContaining("no space left")]);
+  it.each([
+    ["aborted", "abort", "The generation was aborted."],
+    ["refused", "odd" as "stop", "its stopReason is odd"],
+  ] as const)("tells that an attempt failed whose answer was %s", async (_, stopReason, reason) => {
+    const records: TraceRecord[] = [];
+    const sink: TraceSink = { begin: () => ({ run: (work) => work(), end: (record) => void records.push(record) }) };
+    await expect(runTraced(sink, { prompts: 1, stopReason })).rejects.toThrow(reason);
+    expect(records.length).toBeGreaterThan(2);
+    for (const { error, stop_reason } of records) {
+      expect(error).toContain(reason);
+      expect(stop_reason).toBeUndefined();
+    }
+  });
+});
+
+describe("a trace sink", () => {
+  const full = (): never => {
+    throw new Error("no space left");
+  };
+  const late = async (): Promise<never> => {
+    await Promise.resolve();
+    return full();
+  };
+  const run = <T>(work: () => Promise<T>): Promise<T> => work();
+  const end = (): void => undefined;
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ["cannot begin", { begin: full }, "no space left"],
+    ["begins later", { begin: late }, "begin must return { run, end }"],
+    ["begins with nothing", { begin: () => undefined }, "begin must return { run, end }"],
+    ["does not run the work", { begin: () => ({ run: full, end }) }, "no space left"],
+    [
+      "fails after the work",
+      { begin: () => ({ run: (work: typeof late) => run(work).then(full), end }) },
+      "no space left",
+    ],
+    ["cannot end", { begin: () => ({ run, end: full }) }, "no space left"],
+    ["ends later, in vain", { begin: () => ({ run, end: late }) }, "no space left"],
+  ])("that %s costs a warning, and no answer", async (_, sink, reason) => {
+    const plain = await runTraced(sink as never, { maxSamples: 0 });
     expect(plain.log.lines).toEqual([]);
+    const { result, log } = await runTraced(sink as never);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(result.batch.tensor("responses").data).toEqual(plain.result.batch.tensor("responses").data);
+    expect(result.metrics["agent_loop/retries"]).toBe(0);
+    expect(log.lines).toEqual([expect.stringContaining(reason)]);
+  });
+
+  it.each<[string, (work: typeof late) => unknown]>([
+    ["never runs the work", () => new Promise(() => undefined)],
+    ["never ends", (work) => work().then(() => new Promise(() => undefined))],
+    ["gives another answer", (work) => work().then(() => "mine")],
+  ])("that %s holds no answer", async (_, odd) => {
+    const { result, log } = await runTraced({ begin: () => ({ run: odd as typeof run, end }) });
+    expect(result.metrics["agent_loop/retries"]).toBe(0);
+    expect(log.lines).toEqual([]);
+  });
+
+  it("that is told of texts which cannot be decoded costs no answer", async () => {
+    const { result, log } = await runTraced({ begin: () => ({ run, end }) }, { texts: full });
+    expect(result.metrics["agent_loop/retries"]).toBe(0);
+    expect(log.lines).toEqual([expect.stringContaining("no space left")]);
+  });
+
+  it("is not told of a failure of the work as one of its own", async () => {
+    const { result, log } = await runTraced({ begin: () => ({ run, end }) }, { prompts: 1, failing: [1] });
+    expect(result.metrics["agent_loop/retries"]).toBe(1);
+    expect(log.lines).toEqual([]);
   });
 });

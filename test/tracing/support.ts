@@ -12,7 +12,10 @@ const LETTERS = { decode: (ids: ArrayLike<number>) => Array.from(ids, (id) => St
 
 /** Generates, calls a tool, generates. */
 class TwoTurns extends AgentLoop {
-  constructor(private readonly between: () => void = () => undefined) {
+  constructor(
+    private readonly between: () => void = () => undefined,
+    private readonly stopReason: Trajectory["stopReason"] = "stop",
+  ) {
     super();
   }
 
@@ -23,24 +26,26 @@ class TwoTurns extends AgentLoop {
     ctx.toolCalled(0.25, { name: "calc", arguments: { n: 2n ** 60n }, outcome: "error", error: "too large" });
     trajectory.observed(Int32Array.of(2));
     trajectory.sampled(await ctx.rollout.generate(trajectory.ids(), ctx.sampling));
-    return trajectory.end({ stopReason: "stop", numTurns: 4 });
+    return trajectory.end({ stopReason: this.stopReason, numTurns: 4 });
   }
 }
 
 interface TraceRun {
   prompts?: number;
   maxSamples?: number | null;
-  texts?: boolean;
+  /** Keeps texts, decoded so. */
+  texts?: boolean | (() => string);
   /** Generations that fail, by their number. */
   failing?: readonly number[];
   between?: () => void;
   seed?: number;
+  stopReason?: Trajectory["stopReason"];
 }
 
 /** Answers prompts twice each, as step 7. */
 export async function runTraced(
   sink: TraceSink,
-  { prompts = 4, maxSamples = null, texts = false, failing = [], between, seed = 0 }: TraceRun = {},
+  { prompts = 4, maxSamples = null, texts = false, failing = [], between, seed = 0, stopReason }: TraceRun = {},
 ) {
   const log = recordingLogger();
   let generated = 0;
@@ -48,10 +53,15 @@ export async function runTraced(
     if (failing.includes(generated++)) throw new Error("out of memory");
     return generation([8, 9]);
   });
-  const tracer = new RolloutTracer({ sink, maxSamples, log, ...(texts ? { tokenizer: LETTERS } : {}) });
+  const tracer = new RolloutTracer({
+    sink,
+    maxSamples,
+    log,
+    ...(texts ? { tokenizer: texts === true ? LETTERS : { decode: texts } } : {}),
+  });
   const runner = new LoopRunner({
     rollout,
-    createLoop: () => new TwoTurns(between),
+    createLoop: () => new TwoTurns(between, stopReason),
     defaultLoop: "two_turns",
     promptLength: 1,
     responseLength: 8,

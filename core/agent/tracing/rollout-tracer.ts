@@ -47,11 +47,20 @@ export class StepTracer {
     private readonly failed: (error: unknown) => void,
   ) {}
 
-  /** Undefined for answers that are not traced. */
+  /** Undefined for answers that are not traced, or cannot be. */
   begin({ uid, sampleIndex }: AgentSample, agent: string, attempt: number): SampleTrace | undefined {
     if (!this.picked.has(uid)) return undefined;
     const sample: TracedSample = { ...this.about, uid, sample_index: sampleIndex, attempt, agent };
     const { sink, tokenizer } = this.options;
-    return new SampleTrace(sample, sink.begin(sample), tokenizer, this.failed);
+    try {
+      const open = sink.begin(sample);
+      if (open instanceof Promise) open.catch(this.failed);
+      if (typeof open?.run !== "function" || typeof open.end !== "function")
+        throw new TypeError("A trace sink's begin must return { run, end }, and no promise of it.");
+      return new SampleTrace(sample, open, tokenizer, this.failed);
+    } catch (error) {
+      this.failed(error);
+      return undefined;
+    }
   }
 }

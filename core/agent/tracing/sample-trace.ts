@@ -21,16 +21,28 @@ export class SampleTrace {
     private readonly failed: (error: unknown) => void,
   ) {}
 
-  /** Does the attempt's work. */
+  /** Does the attempt's work, inside what the backend wants around it. @throws what the work throws, whatever the backend does */
   async run(work: () => Promise<Trajectory>): Promise<Trajectory> {
-    try {
-      const trajectory = await this.open.run(work);
-      this.end({ stop_reason: trajectory.stopReason, num_turns: trajectory.numTurns });
-      return trajectory;
-    } catch (error) {
-      this.fail(error);
-      throw error;
-    }
+    let running: Promise<Trajectory> | undefined;
+    const once = (): Promise<Trajectory> => (running ??= (async () => work())());
+    this.guarded(async () => {
+      try {
+        await this.open.run(once);
+      } catch (error) {
+        // The work's own failure comes through the backend.
+        const own = await once().then(
+          () => undefined,
+          (thrown: unknown) => ({ thrown }),
+        );
+        if (own?.thrown !== error) throw error;
+      }
+    });
+    return once();
+  }
+
+  /** The attempt has this answer. */
+  succeed({ stopReason, numTurns }: Trajectory): void {
+    this.end({ stop_reason: stopReason, num_turns: numTurns });
   }
 
   /** The attempt was given up, whatever its work still does. */
@@ -41,9 +53,9 @@ export class SampleTrace {
   /** A generation that began `seconds` ago has ended. */
   generated(promptIds: Int32Array, seconds: number, result: Generation | { error: unknown }): void {
     const text = (ids: Int32Array): string | undefined => this.tokenizer?.decode(ids);
-    const prompt = { prompt_tokens: promptIds.length, prompt: text(promptIds) };
-    this.add("generate", seconds, {
-      ...prompt,
+    this.add("generate", seconds, () => ({
+      prompt_tokens: promptIds.length,
+      prompt: text(promptIds),
       ...("error" in result
         ? { error: messageOf(result.error) }
         : {
@@ -52,30 +64,39 @@ export class SampleTrace {
             weight_version: result.weightVersion,
             response: text(result.ids),
           }),
-    });
+    }));
   }
 
   /** A tool call that began `seconds` ago has ended. */
   toolCalled(seconds: number, call?: ToolCallNote): void {
-    if (call === undefined) return this.add("tool", seconds, {});
-    const { name: tool, outcome, error } = call;
-    const argument_chars = stringifyLosslessJson(call.arguments).length;
-    this.add("tool", seconds, { tool, argument_chars, outcome, ...(error !== undefined && { error }) });
+    this.add("tool", seconds, () => {
+      if (call === undefined) return {};
+      const { name: tool, outcome, error } = call;
+      const argument_chars = stringifyLosslessJson(call.arguments).length;
+      return { tool, argument_chars, outcome, ...(error !== undefined && { error }) };
+    });
   }
 
-  private add(name: TraceSpan["name"], seconds: number, rest: Partial<TraceSpan>): void {
+  private add(name: TraceSpan["name"], seconds: number, rest: () => Partial<TraceSpan>): void {
+    if (this.ended) return;
     const ms = seconds * 1000;
-    if (!this.ended) this.spans.push({ name, start: performance.now() - this.began - ms, ms, ...rest });
+    const start = performance.now() - this.began - ms;
+    this.guarded(() => void this.spans.push({ name, start, ms, ...rest() }));
   }
 
   private end(outcome: Pick<TraceRecord, "stop_reason" | "num_turns" | "error">): void {
     if (this.ended) return;
     this.ended = true;
     const { sample, started, spans } = this;
+    this.guarded(() => this.open.end({ ...sample, started, ms: performance.now() - this.began, ...outcome, spans }));
+  }
+
+  /** A trace that cannot be made is no reason to lose the answer. */
+  private guarded(act: () => unknown): void {
     try {
-      this.open.end({ ...sample, started, ms: performance.now() - this.began, ...outcome, spans });
+      const result = act();
+      if (result instanceof Promise) result.catch(this.failed);
     } catch (error) {
-      // A trace that cannot be written is no reason to lose the answer.
       this.failed(error);
     }
   }

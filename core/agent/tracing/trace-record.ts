@@ -47,12 +47,12 @@ export interface TraceRecord extends TracedSample {
 
 /** A trace that is being written. */
 export interface OpenTrace {
-  /** Does the answer's work, inside whatever the backend wants around it. */
+  /** Does the answer's work, inside whatever the backend wants around it; it is called at once, or goes on without. */
   run<T>(work: () => Promise<T>): Promise<T>;
   end(record: TraceRecord): void;
 }
 
-/** Where traces go. */
+/** Where traces go. What it throws is a warning, once a run; no answer is lost by it. */
 export interface TraceSink {
   begin(sample: TracedSample): OpenTrace;
 }
