@@ -101,8 +101,8 @@ export class GatewayAgentLoop extends AgentLoop {
       const outOfRoom = session.exchanges.length > 0 && tellsRefusal(error, session.refusals);
       if (session.fault === undefined && !outOfRoom) throw error;
     }
-    // Whatever the agent made of an answer that it did not get.
-    if (session.fault !== undefined) throw session.fault;
+    // Whatever the agent made of an answer that it did not get, it is none of the policy.
+    if (session.fault !== undefined) throw session.fault.error;
     return result;
   }
 

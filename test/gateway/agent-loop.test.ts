@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import type { AgentContext, AgentSample } from "../../core/agent/agent-loop.ts";
 import { AGENT_PARTS } from "../../core/agent/agent-parts.ts";
-import type { RolloutEngine } from "../../core/engine/rollout-engine.ts";
+import type { Generation, RolloutEngine } from "../../core/engine/rollout-engine.ts";
 import { CONFIG, createRunContainer, loadPlugins, TOKENIZER } from "../../core/registry/index.ts";
+import { ServiceError } from "../../core/reward/service/service-error.ts";
 import { HermesToolParser } from "../../plugins/tool-parser/hermes.ts";
 import { errorOf } from "../data/helpers.ts";
 import { calculating, callOf, generation, ScriptedRollout, tokenizer } from "./support.ts";
@@ -46,6 +47,22 @@ export const swallows = async (task, endpoint) => { await full(task, endpoint); 
 export const shrugs = async ({ messages }, endpoint) => {
   const said = await ask(endpoint, messages);
   return ask(endpoint, [...messages, said, { role: "user", content: "1" }]).catch(() => "never mind");
+};
+export const givesUp = async ({ messages }, endpoint) => {
+  const said = [...messages];
+  try {
+    for (let turn = 0; turn < 3; turn++) said.push(await ask(endpoint, said), { role: "user", content: "1" });
+  } catch (error) { return "gave up: " + error.message; }
+};
+export const persists = async ({ messages }, endpoint) => {
+  for (let tries = 0; tries < 5; tries++) { try { return await ask(endpoint, messages); } catch {} }
+};
+export const persistsElsewhere = async ({ messages }, endpoint) => {
+  await ask(endpoint, messages).catch(() => {});
+  return ask(endpoint, [...messages, { role: "user", content: "1" }]);
+};
+export const asksTwice = async ({ messages }, endpoint) => {
+  await Promise.allSettled([ask(endpoint, messages), ask(endpoint, messages)]);
 };
 export const summarises = async ({ messages }, endpoint) => {
   await ask(endpoint, messages);
@@ -152,6 +169,45 @@ describe("gateway_agent", () => {
       expect(metrics["agent_loop/gateway_failed_requests_count"]).toBe(1);
     },
   );
+
+  describe("where the engine fails a request", () => {
+    const down = new ServiceError("the server is gone", 503);
+    const aborted = generation([29], [-1], { stopReason: "abort" });
+    const contradictory = generation([29, 3], [-1]);
+    const failing = (failures: Record<number, Error | Generation>) =>
+      new ScriptedRollout((_, number) => {
+        const failure = failures[number] ?? "=2";
+        return failure instanceof Error ? Promise.reject(failure) : failure;
+      });
+
+    it.each<[string, string, Record<number, Error | Generation>, string]>([
+      ["its first, and the agent gives up", "givesUp", { 0: down }, down.message],
+      ["a later one, and the agent gives up", "givesUp", { 1: down }, down.message],
+      ["by an abort, and the agent gives up", "givesUp", { 1: aborted }, "The generation was aborted."],
+      ["by a contradiction, and the agent gives up", "givesUp", { 1: contradictory }, "2 tokens but 1 log-probs"],
+      ["again and again", "persists", { 0: down, 1: down, 2: down, 3: down, 4: down }, down.message],
+      ["and the agent asks something else", "persistsElsewhere", { 0: down }, down.message],
+      ["and answers another of the same that was under way", "asksTwice", { 0: down }, down.message],
+    ])("fails by what the engine failed by: %s", async (_, name, failures, message) => {
+      const { ctx, metrics } = contextOf(failing(failures));
+      const error = await errorOf(() => loopOf(name).run(SAMPLE, ctx));
+      expect(error.message).toContain(message);
+      expect(metrics["agent_loop/gateway_failed_requests_count"]).toBe(Object.keys(failures).length);
+    });
+
+    it("has a whole answer where the agent's client asks again", async () => {
+      const busy = Object.assign(new Error("busy"), { status: 429 });
+      const failures = { 0: new Error("out of memory"), 1: busy, 2: aborted, 3: contradictory };
+      const { ctx, metrics } = contextOf(failing(failures));
+      const { segments, stopReason } = await loopOf("persists").run(SAMPLE, ctx);
+      expect(segments.map(({ ids }) => tokenizer.decode(ids))).toEqual(["=2<|end|>"]);
+      expect(stopReason).toBe("stop");
+      expect(metrics).toMatchObject({
+        "agent_loop/gateway_failed_requests_count": 4,
+        "agent_loop/gateway_requests": 1,
+      });
+    });
+  });
 
   it("trains on a rewritten history, and counts it", async () => {
     const rollout = new ScriptedRollout((_, number) => (number === 0 ? "=1" : "=234"));

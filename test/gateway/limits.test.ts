@@ -186,8 +186,12 @@ describe("a request that cannot be served", () => {
         expect(told).toMatchObject({ status: 502, type: "server_error", message: expect.stringContaining(message) });
       }
       expect(session.exchanges).toEqual([]);
-      expect(session.fault).toMatchObject({ code: "VERL_AGENT_TRAJECTORY", message: expect.stringContaining(message) });
+      expect(session.fault!.error).toMatchObject({
+        code: "VERL_AGENT_TRAJECTORY",
+        message: expect.stringContaining(message),
+      });
       await client.chat.completions.create(ASK);
+      expect(session.fault).toBeUndefined();
       expect(session.counts).toMatchObject({ failed: 2, requests: 1 });
     });
   });

@@ -47,6 +47,8 @@ export function apiErrorOf(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const message = error instanceof Error ? error.message : String(error);
   if (isVerlError(error) && OF_THE_REQUEST.has(error.code)) return new ApiError(400, message);
+  // An answer that cannot be true.
+  if (isVerlError(error) && error.code === "VERL_AGENT_TRAJECTORY") return new ApiError(502, message, "engine_fault");
   let cause = error as { status?: unknown; statusCode?: unknown; cause?: unknown } | null | undefined;
   for (let depth = 0; typeof cause === "object" && cause !== null && depth < MAX_CAUSES; depth++) {
     const status = cause.status ?? cause.statusCode;

@@ -16,6 +16,10 @@ export function conversationKeys(frame: unknown, messages: readonly ChatMessage[
 /** Name of a conversation with one more message. */
 export const nextKey = (key: string, message: ChatMessage): string => hash(key, essence(message));
 
+/** Name of a plain completion's prompt. */
+export const textKey = (prompt: string | Int32Array): string =>
+  hash("", typeof prompt === "string" ? prompt : [...prompt]);
+
 /** What clients hand back as they got it. Reasoning is none of that, nor is white space around an answer. */
 function essence({ role, content, name, tool_call_id, tool_calls }: ChatMessage): unknown {
   const text = role === "assistant" && typeof content === "string" ? content.trim() : content;

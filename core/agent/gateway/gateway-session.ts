@@ -4,12 +4,12 @@ import { generationFault } from "../generation-fault.ts";
 import { startsInReasoning } from "../reasoning-start.ts";
 import type { ParsedAnswer, ToolParser } from "../tool-parser.ts";
 import type { TurnTokens } from "../turn-tokens.ts";
-import type { VerlError } from "../../errors/index.ts";
 import { ApiError } from "./api-error.ts";
 import { assistantMessage } from "./assistant-message.ts";
-import { conversationKeys } from "./conversation-keys.ts";
+import { conversationKeys, textKey } from "./conversation-keys.ts";
 import { Conversations, joined, type Prompt } from "./conversations.ts";
 import type { ChatRequest, CompletionRequest } from "./chat-request.ts";
+import { EngineFailures } from "./engine-failures.ts";
 import { tokensOf, type Exchange } from "./exchange.ts";
 import type { GenerationRequest } from "./generation-request.ts";
 import { ReasoningReader } from "./reasoning-reader.ts";
@@ -101,9 +101,8 @@ export class GatewaySession {
   };
   /** What requests were told that were refused because their conversation has no room left. */
   readonly refusals = new Set<string>();
-  /** What was wrong with an answer of the engine, whose request was told so: what the agent makes of that is no answer of the policy. */
-  fault: VerlError | undefined;
   private readonly conversations: Conversations;
+  private readonly failures = new EngineFailures();
   private readonly underWay = new Set<AbortController>();
   /** Prompts that are being answered. */
   private readonly asked = new Set<Prompt>();
@@ -120,6 +119,11 @@ export class GatewaySession {
     this.conversations = new Conversations(format.tokenizer);
   }
 
+  /** The first failure of the engine, its answers that cannot be true included, that the same request has not been answered since. */
+  get fault(): { readonly error: unknown } | undefined {
+    return this.failures.first;
+  }
+
   /** Counts a request that ends with an error, wherever it comes of: the body, the session's limits, the engine. */
   async counting(client: AbortController, answer: () => Promise<void>): Promise<void> {
     try {
@@ -132,9 +136,9 @@ export class GatewaySession {
 
   /** @throws ApiError */
   chat(request: ChatRequest, client: AbortController): Promise<ChatAnswer[]> {
-    return this.admit(client, async (ordinal) => {
+    const keys = conversationKeys(request.tools, request.messages);
+    return this.admit(keys.at(-1)!, client, async (ordinal) => {
       const { format } = this;
-      const keys = conversationKeys(request.tools, request.messages);
       const prompt = this.conversations.chat(request, keys, format.turnTokens(request.tools));
       const inReasoning = startsInReasoning(format.tokenizer, prompt.added);
       const parser = request.readsCalls ? format.parser : WITHOUT_CALLS;
@@ -153,9 +157,9 @@ export class GatewaySession {
 
   /** @throws ApiError */
   complete(request: CompletionRequest, client: AbortController): Promise<Answer[]> {
-    return this.admit(client, async (ordinal) => {
+    const { prompt: given } = request;
+    return this.admit(textKey(given), client, async (ordinal) => {
       const { tokenizer } = this.format;
-      const { prompt: given } = request;
       const text = typeof given === "string" ? given : tokenizer.decode(given);
       const answers = await this.generate(this.conversations.text(given), request, ordinal, client.signal);
       for (const { exchange, forms } of answers) this.conversations.rememberText(text, exchange, forms);
@@ -183,10 +187,12 @@ export class GatewaySession {
     const gone = new Set(idle);
     this.exchanges.splice(0, Infinity, ...this.exchanges.filter((exchange) => !gone.has(exchange)));
     this.conversations.forget(gone);
+    this.failures.forget(since);
     return idle;
   }
 
-  private async admit<T>(client: AbortController, work: (ordinal: number) => Promise<T>): Promise<T> {
+  /** @param key name of what is asked */
+  private async admit<T>(key: string, client: AbortController, work: (ordinal: number) => Promise<T>): Promise<T> {
     const { maxRequests = 10_000, maxConcurrent = 256 } = this.options;
     if (this.closed) throw new ApiError(401, "The run of this key has ended.", "invalid_api_key");
     if (this.admitted >= maxRequests) {
@@ -197,7 +203,7 @@ export class GatewaySession {
     }
     this.underWay.add(client);
     try {
-      const result = await work(this.admitted++);
+      const result = await this.failures.watch(key, client.signal, () => work(this.admitted++));
       this.counts.requests += 1;
       return result;
     } finally {
@@ -225,10 +231,7 @@ export class GatewaySession {
       const generation = await rollout.generate(promptIds, { ...sampling, seed }, { signal, sticky });
       if (generation.stopReason === "abort") throw new ApiError(503, "The generation was aborted.", "aborted");
       const fault = generationFault(generation);
-      if (fault !== undefined) {
-        this.fault ??= fault;
-        throw new ApiError(502, fault.message, "engine_fault");
-      }
+      if (fault !== undefined) throw fault;
       return generation;
     };
     const generations = await this.asking(prompt, () =>
