@@ -75,25 +75,26 @@ function wholeGroups(answers: DataProto, size: number): DataProto {
   return rows.length === uids.length ? answers : answers.index(rows);
 }
 
-/** Metrics of `generateSequences` that count something, and so add up over the ranks. */
-const COUNTS = /\/(retries|dropped_groups|dropped_rows|cut_responses)$/;
+/** Metrics of `generateSequences` that count something, and so add up over the ranks; some are broken down by reason. */
+const COUNTS = /\/(retries|abandoned_loops|dropped_rows|cut_responses|dropped_groups(\/[^/]+)?|ended\/[^/]+)$/;
 
 /** Moves the metrics that the ranks put into the batch to the step's: counts of all ranks, means over all rows. */
 export function takeMetrics(answers: DataProto, metrics: StepMetrics): DataProto {
   const { [ROWS]: rows = [], ...reported } = answers.metaInfo["metrics"] as Record<string, number[]>;
-  const all = Math.max(sumOf(rows), 1);
   for (const [name, values] of Object.entries(reported)) {
     const reduction = COUNTS.test(name) ? "sum" : reductionOf(name);
     if (reduction === "min") metrics.add(name, Math.min(...values));
     else if (reduction === "max") metrics.add(name, Math.max(...values));
-    else if (reduction === "sum") metrics.add(name, sumOf(values));
-    else
-      metrics.add(
-        name,
-        values.length === 1 ? values[0]! : sumOf(values.map((value, rank) => value * (rows[rank]! / all))),
-      );
+    else if (reduction === "sum") metrics.add(name, sumOf(values), "sum");
+    else metrics.add(name, meanOf(values, rows));
   }
   return answers.select({ metaInfoKeys: [] });
+}
+
+/** Over rows, where every rank has a value; the ranks that have none are not known. */
+function meanOf(values: readonly number[], rows: readonly number[]): number {
+  const weights = values.length === rows.length && sumOf(rows) > 0 ? rows : values.map(() => 1);
+  return sumOf(values.map((value, rank) => value * weights[rank]!)) / sumOf(weights);
 }
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
