@@ -1,7 +1,9 @@
+import { setMaxListeners } from "node:events";
 import { VerlError } from "../errors/index.ts";
 import { Listener } from "./listener.ts";
 import type { Live, LiveBridge } from "./payload.ts";
 import type { PackedError } from "./rank-protocol.ts";
+import { thrownText } from "./thrown-text.ts";
 
 /**
  * The abort signals and listeners among the arguments of one call to a rank elsewhere: each has a number there. The rank is told of a
@@ -37,6 +39,8 @@ export class CallLive implements LiveBridge {
       const abort = (): void => this.abort(number, reasonOf(live));
       if (live.aborted) abort();
       else {
+        // One listener a rank is no leak.
+        setMaxListeners(Infinity, live);
         live.addEventListener("abort", abort, { once: true });
         this.stops.set(live, abort);
       }
@@ -62,5 +66,5 @@ export class CallLive implements LiveBridge {
 
 const reasonOf = ({ reason }: AbortSignal): PackedError => ({
   name: "AbortError",
-  message: reason instanceof Error ? reason.message : "The operation was aborted.",
+  message: reason instanceof Error ? thrownText(reason) : "The operation was aborted.",
 });

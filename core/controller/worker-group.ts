@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { DataProto } from "../batch/data-proto.ts";
 import { VerlError } from "../errors/index.ts";
 import { createLogger, type Logger, type MetricsSink } from "../registry/index.ts";
@@ -146,6 +147,9 @@ export class WorkerGroup implements DispatchTarget {
     requireFreeVariables(name, env);
     requireFreeNames(name, worker.methods);
     requireModes(name, worker.methods);
+    const { signal = new AbortController().signal } = options;
+    // One listener a rank is no leak.
+    setMaxListeners(Infinity, signal);
     const handles = await transport.spawn({
       name,
       worker,
@@ -155,7 +159,7 @@ export class WorkerGroup implements DispatchTarget {
       log,
       metrics: options.metrics ?? NO_METRICS,
       health: options.health ?? HEALTH_LIMITS,
-      signal: options.signal ?? new AbortController().signal,
+      signal,
       local: options.local,
     });
     const shared = new SharedRanks(name, handles, log);

@@ -1,3 +1,4 @@
+import { getMaxListeners } from "node:events";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { DataProto } from "../../core/batch/data-proto.ts";
 import { ClassWithInitArgs } from "../../core/controller/class-with-init-args.ts";
@@ -228,6 +229,23 @@ describe.each<[string, () => Transport]>([
       expect(lines.filter((each) => each.includes(line))).toHaveLength(1);
     }
     expect(lines.join("\n")).toContain("Rank 2 returned a number");
+  });
+
+  it("follow one signal without a warning, however many they are", async () => {
+    // Workers in this thread listen for themselves.
+    if (kind === "inline") return;
+    const own = make();
+    const starting = new AbortController();
+    const few = await WorkerGroup.create(Contrary, [], { transport: own, signal: starting.signal, log });
+    const controller = new AbortController();
+    const call = failure(few.untilAborted({ signal: controller.signal }));
+    await few.fine();
+    controller.abort(new Error("enough"));
+    expect((await call).message).toBe("enough");
+    // Node warns of a leak where there are more listeners than that.
+    expect([starting, controller].map(({ signal }) => getMaxListeners(signal))).toEqual([Infinity, Infinity]);
+    await few.dispose();
+    await own.close();
   });
 
   it("end the calls that came before their group is disposed, and take none after", async () => {
