@@ -3,6 +3,7 @@ export * from "./agent-loop.ts";
 export type { AssembleOptions } from "./assemble.ts";
 export { functionTool, type ArgumentsOf, type FunctionToolOptions } from "./function-tool.ts";
 export * from "./gateway/index.ts";
+export { givenReward } from "./given-reward.ts";
 export * from "./interaction.ts";
 export { loadAgentFunction, type AgentEndpoint, type AgentFunction, type AgentTask } from "./load-agent-function.ts";
 export { LoopRunner, type LoopRunnerOptions, type LoopRunOptions, type LoopRunResult } from "./loop-runner.ts";

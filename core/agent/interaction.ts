@@ -14,7 +14,7 @@ export interface InteractionTurn {
   terminate: boolean;
   /** The user's next message. */
   content: string;
-  /** Score of the model's last answer. */
+  /** Score of the model's last answer: finite, or the sample fails. */
   score: number;
   extra?: Readonly<Record<string, unknown>>;
 }
@@ -45,7 +45,7 @@ export abstract class Interaction {
     ctx: InteractionContext,
   ): Promise<InteractionTurn>;
 
-  /** Score of the whole conversation. Default: 0. */
+  /** Score of the whole conversation: finite, or the sample fails. Default: 0. */
   calcScore(_instance: string): Promise<number> {
     return Promise.resolve(0);
   }

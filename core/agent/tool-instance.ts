@@ -1,7 +1,7 @@
 import { withDeadline } from "../reward/deadline.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
-/** Seconds that releasing an instance may take; what takes longer is left to itself. */
+/** Seconds that releasing an instance may take at most; what takes longer is left to itself. */
 const RELEASE_S = 10;
 
 /** What belongs to one sample at a tool, from its `create` to its `release`. */
@@ -34,25 +34,36 @@ export class ToolInstance {
 
   /**
    * Asks for the reward, and releases the instance whatever comes of that. One that nobody waits for any more is released when it comes.
-   * @param seconds that the reward may take; when the sample was ended, nobody asks for it
-   * @throws what the tool throws, or that it took too long
+   * What throws or takes too long is counted.
+   * @param seconds that the reward may take, and the release, which has 10 s at most; when the sample was ended, nobody asks for the reward
+   * @returns what `calcReward` did, unchecked
    */
-  async close(seconds: number): Promise<number | undefined> {
+  async close(seconds: number): Promise<unknown> {
     const closed = this.opened.then(
       (id) => this.finish(id, seconds),
       () => undefined,
     );
     if (!this.opening) return closed;
-    return withDeadline(this.givenUp ? 0 : RELEASE_S, () => closed);
+    return this.counted("release", () => withDeadline(this.givenUp ? 0 : Math.min(RELEASE_S, seconds), () => closed));
   }
 
-  private async finish(id: string, seconds: number): Promise<number | undefined> {
+  private async finish(id: string, seconds: number): Promise<unknown> {
     const { tool } = this;
     const { signal } = this.context;
+    const reward = signal.aborted
+      ? undefined
+      : await this.counted("tool_reward", () => withDeadline<unknown>(seconds, () => tool.calcReward(id), signal));
+    await this.counted("release", () => withDeadline(Math.min(RELEASE_S, seconds), () => tool.release(id)));
+    return reward;
+  }
+
+  /** Undefined when it fails. */
+  private async counted<T>(what: "tool_reward" | "release", work: () => Promise<T>): Promise<T | undefined> {
     try {
-      return signal.aborted ? undefined : await withDeadline(seconds, () => tool.calcReward(id), signal);
-    } finally {
-      await withDeadline(RELEASE_S, () => tool.release(id));
+      return await work();
+    } catch {
+      this.context.metric(`agent_loop/${what}_failed_count`, 1);
+      return undefined;
     }
   }
 }

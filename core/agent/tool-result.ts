@@ -1,11 +1,11 @@
 import type { ToolResult } from "./tool.ts";
 
 /**
- * What a tool's `execute` returned, as a result; text alone stands for one without reward. Tools come from JavaScript too, where
- * nothing checks what they return.
+ * What a tool's `execute` returned, as a result, whose reward is still to be checked; text alone stands for one without. Tools come from
+ * JavaScript too, where nothing checks what they return.
  * @throws TypeError that names the tool and says what it must return
  */
-export function toolResultOf(name: string, returned: unknown): ToolResult {
+export function toolResultOf(name: string, returned: unknown): Pick<ToolResult, "content"> & { reward?: unknown } {
   if (typeof returned === "string") return { content: returned };
   if (!isMap(returned)) throw faultOf(name, `returned ${kindOf(returned)}`);
   const { content, reward } = returned;
@@ -14,9 +14,7 @@ export function toolResultOf(name: string, returned: unknown): ToolResult {
       name,
       `returned ${Array.isArray(content) ? "parts that are no objects" : kindOf(content)} as content`,
     );
-  if (reward !== undefined && reward !== null && typeof reward !== "number")
-    throw faultOf(name, `returned ${kindOf(reward)} as reward`);
-  return { content, reward: reward ?? undefined };
+  return { content, reward };
 }
 
 const faultOf = (name: string, what: string): TypeError =>

@@ -4,6 +4,7 @@ import { DeadlineError, withLazyDeadline } from "../reward/deadline.ts";
 import { mapConcurrent } from "../reward/map-concurrent.ts";
 import type { AgentContext, AgentSample, ToolCallNote } from "./agent-loop.ts";
 import type { OfferedTool } from "./tool-box.ts";
+import { givenReward } from "./given-reward.ts";
 import { ToolInstance } from "./tool-instance.ts";
 import type { ToolCall } from "./tool-parser.ts";
 import { toolResultOf } from "./tool-result.ts";
@@ -21,6 +22,8 @@ export interface ToolSessionOptions {
   truncateSide: TruncateSide;
 }
 
+type Returned = ReturnType<typeof toolResultOf>;
+
 /** What came of one call. */
 export interface ToolAnswer {
   content: ToolResult["content"];
@@ -31,7 +34,8 @@ export interface ToolAnswer {
 
 /**
  * The tools of one sample, from the first call to the end: instances are opened at their first call and released by `close`, whatever
- * happened between. What goes wrong with a call is told to the model, never thrown; only the end of the sample itself is.
+ * happened between. What goes wrong with a call is told to the model, never thrown; only the end of the sample itself is, and a reward
+ * that is no finite number, which the model can do nothing about.
  */
 export class ToolSession {
   private readonly instances = new Map<string, ToolInstance>();
@@ -47,25 +51,27 @@ export class ToolSession {
     this.context = { row, signal: ctx.signal, metric: (name, value) => ctx.metric(name, value) };
   }
 
-  /** Runs the calls of one turn, and gives their answers in order. */
+  /** Runs the calls of one turn, and gives their answers in order. @throws VerlError VERL_AGENT_REWARD */
   async run(calls: readonly ToolCall[]): Promise<ToolAnswer[]> {
     const [only] = calls;
     if (only !== undefined && calls.length === 1) return [await this.call(only)];
     return mapConcurrent(calls, this.options.maxParallel, (call) => this.call(call), this.ctx.signal);
   }
 
-  /** Releases every instance. @returns the rewards that tools give for all that an instance did, by tool. */
+  /**
+   * Releases every instance.
+   * @returns the rewards that tools give for all that an instance did, by tool
+   * @throws VerlError VERL_AGENT_REWARD, once all are released
+   */
   async close(): Promise<Record<string, number>> {
     const rewards: Record<string, number> = {};
-    const close = async (name: string, instance: ToolInstance): Promise<void> => {
-      try {
-        const reward = await instance.close(this.secondsOf(this.tools.get(name)!));
-        if (reward !== undefined) rewards[name] = reward;
-      } catch {
-        this.ctx.metric("agent_loop/release_failed_count", 1);
-      }
+    const close = async ([name, instance]: [string, ToolInstance]): Promise<[name: string, given: unknown]> => {
+      return [name, await instance.close(this.secondsOf(this.tools.get(name)!))];
     };
-    await Promise.all([...this.instances].map(([name, instance]) => close(name, instance)));
+    for (const [name, given] of await Promise.all([...this.instances].map(close))) {
+      const reward = givenReward(given, `calcReward of the tool "${name}"`);
+      if (reward !== undefined) rewards[name] = reward;
+    }
     return rewards;
   }
 
@@ -79,10 +85,10 @@ export class ToolSession {
     if (fault !== undefined) return this.refuse(call, `the arguments of "${call.name}" do not fit: ${fault}.`);
     const started = performance.now();
     const note: ToolCallNote = { name: call.name, arguments: call.arguments, outcome: "ok" };
+    let result: Returned;
     try {
-      const execute = (signal: () => AbortSignal): Promise<ToolResult> => this.execute(offered, call, signal);
-      const result = await withLazyDeadline(this.secondsOf(offered), execute, this.ctx.signal);
-      return { content: this.shown(result.content), reward: result.reward, invalid: false };
+      const execute = (signal: () => AbortSignal): Promise<Returned> => this.execute(offered, call, signal);
+      result = await withLazyDeadline(this.secondsOf(offered), execute, this.ctx.signal);
     } catch (error) {
       const reason = reasonOf(error);
       note.outcome = error instanceof DeadlineError ? "timeout" : "error";
@@ -94,9 +100,11 @@ export class ToolSession {
     } finally {
       this.ctx.toolCalled((performance.now() - started) / 1000, note);
     }
+    const reward = givenReward(result.reward, `The tool "${call.name}"`);
+    return { content: this.shown(result.content), reward, invalid: false };
   }
 
-  private async execute({ tool, schema }: OfferedTool, call: ToolCall, signal: () => AbortSignal): Promise<ToolResult> {
+  private async execute({ tool, schema }: OfferedTool, call: ToolCall, signal: () => AbortSignal): Promise<Returned> {
     const { context } = this;
     const { name } = schema.function;
     let instance = this.instances.get(name);

@@ -19,7 +19,7 @@ export interface ToolContext {
 export interface ToolResult {
   /** What the model is told: text, or parts of a structured message. */
   content: string | readonly Record<string, unknown>[];
-  /** Reward of this call, where the tool gives one. */
+  /** Reward of this call, where the tool gives one: finite, or the sample fails. */
   reward?: number;
 }
 
@@ -49,7 +49,7 @@ export abstract class Tool {
    */
   abstract execute(instance: string, args: Readonly<Record<string, unknown>>, ctx: ToolContext): Promise<ToolResult>;
 
-  /** Reward of everything that the instance did; undefined where the tool gives none. Default: none. */
+  /** Reward of everything that the instance did: finite, or the sample fails; undefined where the tool gives none. Default: none. */
   calcReward(_instance: string): Promise<number | undefined> {
     return Promise.resolve(undefined);
   }

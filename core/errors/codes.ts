@@ -28,6 +28,10 @@ export const ERROR_CODES = {
     blame: "host",
     when: "A whole step's generation failed: no prompt had an answer after all retries.",
   },
+  VERL_AGENT_REWARD: {
+    blame: "plugin",
+    when: "A tool, an interaction or an agent gives something as a reward that is no finite number.",
+  },
   VERL_AGENT_TEMPLATE_DRIFT: {
     blame: "user",
     found: "run",

@@ -4,6 +4,7 @@ import {
   branchEnds,
   CONFIG,
   Gateway,
+  givenReward,
   inject,
   loadAgentFunction,
   OPTIONS,
@@ -128,10 +129,11 @@ export class GatewayAgentLoop extends AgentLoop {
     ctx.metric("agent_loop/gateway_branches", ends.length);
     ctx.metric("agent_loop/gateway_dropped_branches_count", ends.length - 1);
     ctx.metric("agent_loop/gateway_dropped_tokens_count", all - sampledTokens(end));
-    const reward = typeof result === "object" && result !== null && "reward" in result ? result.reward : undefined;
+    const given = typeof result === "object" && result !== null && "reward" in result ? result.reward : undefined;
+    const reward = givenReward(given, `The agent of ${this.options.path}`);
     return {
       ...trajectoryOf(end),
-      ...(typeof reward === "number" ? { rewardScore: reward } : {}),
+      ...(reward === undefined ? {} : { rewardScore: reward }),
       ...(session.refusals.size > 0 ? { stopReason: "limit" as const } : {}),
       extraFields: result === undefined ? {} : { agent_result: result },
     };

@@ -64,6 +64,8 @@ export const agentLoops = [
       "agent_loop/template_drift":
         "Share of the conversations looked at (one in 64, or all where drift matters) whose history the chat template rewrote.",
       "agent_loop/tool_errors_count": "Calls that threw or took too long.",
+      "agent_loop/tool_reward_failed_count":
+        "Instances of tools whose `calcReward` threw or took too long; they have no reward in `tool_session_rewards`.",
     },
     departures: [
       "Calls of the last assistant turn are run, and a simulated user scores that turn; verl drops both.",

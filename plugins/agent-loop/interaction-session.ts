@@ -1,6 +1,13 @@
-import { withDeadline, type AgentContext, type ChatMessage, type Interaction, type InteractionTurn } from "verl";
+import {
+  givenReward,
+  withDeadline,
+  type AgentContext,
+  type ChatMessage,
+  type Interaction,
+  type InteractionTurn,
+} from "verl";
 
-/** Seconds that an interaction may take to finish; what takes longer is left to itself. */
+/** Seconds that an interaction may take to finish at most; what takes longer is left to itself. */
 const FINALIZE_S = 10;
 
 /** The simulated user of one sample, from its `start` to its `finalize`; every method has a deadline. */
@@ -30,9 +37,11 @@ export class InteractionSession {
     return checkedTurn(interaction, turn);
   }
 
-  /** Score of the whole conversation. */
-  calcScore(): Promise<number> {
-    return this.inTime(() => this.interaction.calcScore(this.id!));
+  /** Score of the whole conversation; null where the interaction gives none. @throws VerlError VERL_AGENT_REWARD */
+  async calcScore(): Promise<number | null> {
+    const { interaction } = this;
+    const score: unknown = await this.inTime(() => interaction.calcScore(this.id!));
+    return givenReward(score, `${interaction.constructor.name}.calcScore`) ?? null;
   }
 
   /** Ends the sample, whatever happened; one that starts too late is ended then, and not waited for. */
@@ -40,7 +49,7 @@ export class InteractionSession {
     const { interaction, id, started } = this;
     if (started === undefined) return;
     const finalize = (instance: string): Promise<void> =>
-      withDeadline(FINALIZE_S, () => interaction.finalize(instance)).catch(() =>
+      withDeadline(Math.min(FINALIZE_S, this.seconds), () => interaction.finalize(instance)).catch(() =>
         this.ctx.metric("agent_loop/finalize_failed_count", 1),
       );
     if (id !== undefined) await finalize(id);
@@ -56,10 +65,14 @@ export class InteractionSession {
   }
 }
 
-/** Interactions come from JavaScript too, where nothing checks what they return. @throws TypeError that says what is missing */
+/**
+ * Interactions come from JavaScript too, where nothing checks what they return.
+ * @throws TypeError that says what is missing; VerlError VERL_AGENT_REWARD
+ */
 function checkedTurn(interaction: Interaction, turn: unknown): InteractionTurn {
   const { terminate, content, score } = (turn ?? {}) as Partial<InteractionTurn>;
-  if (typeof score === "number" && (terminate === true || typeof content === "string")) return turn as InteractionTurn;
+  const given = givenReward(score, `${interaction.constructor.name}.respond`);
+  if (given !== undefined && (terminate === true || typeof content === "string")) return turn as InteractionTurn;
   throw new TypeError(
     `${interaction.constructor.name}.respond must return { terminate, content, score }: text as content, unless it terminates, and a number as score`,
   );

@@ -85,9 +85,12 @@ export class ToolConversation {
     try {
       while (this.state !== "terminated") this.state = await this.step();
       if (this.user !== undefined) fields.interaction_score = await this.user.calcScore();
-    } finally {
-      fields.tool_session_rewards = await this.close();
+    } catch (error) {
+      // What failed first is told.
+      await this.close().catch(() => undefined);
+      throw error;
     }
+    fields.tool_session_rewards = await this.close();
     return this.history.end(this.end(fields));
   }
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { ToolSession } from "../../core/agent/tool-session.ts";
 import { Tool } from "../../core/agent/tool.ts";
+import { errorOf } from "../data/helpers.ts";
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
@@ -40,7 +41,13 @@ function open(methods: Record<string, (...args: never[]) => unknown>, { maxLengt
   return { session, call, events, metrics, notes, controller };
 }
 
-const FAILED = "agent_loop/release_failed_count";
+const NO_REWARDS: [unknown, string][] = [
+  [NaN, "NaN"],
+  [-Infinity, "-Infinity"],
+  ["1.0", 'the string "1.0"'],
+  [1n, "a bigint"],
+  [{ score: 1 }, "an object"],
+];
 const ERROR = "Error when executing tool:";
 const LATE = `${ERROR} timed out after 0.1 s`;
 
@@ -54,7 +61,39 @@ describe("an instance", () => {
     expect(await call()).toEqual(["ok"]);
     expect(await session.close()).toEqual({});
     expect(events).toEqual(["release id"]);
-    expect(metrics[FAILED]).toBe(1);
+    expect(metrics).toEqual({ "agent_loop/tool_reward_failed_count": 1 });
+  });
+
+  it.each([
+    ["hangs", never],
+    ["throws at once", () => raise("no release")],
+  ])("whose release %s keeps its reward, and holds the sample no longer than a call may take", async (_, release) => {
+    const { session, call, metrics } = open({ execute: () => "ok", calcReward: () => 0.5, release });
+    await call();
+    const before = performance.now();
+    expect(await session.close()).toEqual({ odd: 0.5 });
+    expect(performance.now() - before).toBeLessThan(2000);
+    expect(metrics).toEqual({ "agent_loop/release_failed_count": 1 });
+  });
+
+  it("that opens when the sample is over holds it no longer than a call may take", async () => {
+    const { session, call, controller } = open({ create: never });
+    const calls = call().catch(() => undefined);
+    await sleep(5);
+    controller.abort(new Error("stopped"));
+    await calls;
+    const before = performance.now();
+    expect(await session.close()).toEqual({});
+    expect(performance.now() - before).toBeLessThan(2000);
+  });
+
+  it.each(NO_REWARDS)("whose calcReward gives %p costs the sample, once it is released", async (given, words) => {
+    const { session, call, events } = open({ execute: () => "ok", calcReward: () => given });
+    await call();
+    const error = await errorOf(() => session.close());
+    expect(error.code).toBe("VERL_AGENT_REWARD");
+    expect(error.message).toBe(`calcReward of the tool "odd" gave ${words} as a reward.`);
+    expect(events).toEqual(["release id"]);
   });
 
   it("is released, and nobody asks for its reward, when the sample was ended", async () => {
@@ -122,10 +161,19 @@ describe("a tool that nothing has checked", () => {
     [{}, "returned undefined as content;"],
     [{ content: 3 }, "returned a number as content;"],
     [{ content: ["a"] }, "returned parts that are no objects as content;"],
-    [{ content: "a", reward: "1" }, "returned a string as reward;"],
   ])("is told what is wrong with %j", async (returned, what) => {
     const [content] = await open({ execute: () => returned }).call();
     expect(content).toContain(`${ERROR} the tool "odd" ${what} its execute must return text, or { content, reward }`);
+  });
+
+  it.each(NO_REWARDS)("costs the sample when it gives %p as a reward", async (reward, words) => {
+    const { call, notes } = open({ execute: () => ({ content: "ok", reward }) });
+    for (const count of [1, 2]) {
+      const error = await errorOf(() => call(count));
+      expect(error.code).toBe("VERL_AGENT_REWARD");
+      expect(error.message).toBe(`The tool "odd" gave ${words} as a reward.`);
+    }
+    expect(notes).toEqual(["ok", "ok", "ok"]);
   });
 
   it.each([

@@ -32,6 +32,7 @@ export async function run({ messages, row }, endpoint) {
   const { content } = await ask(endpoint, said);
   return { reward: content === "=" + row.answer ? 1 : 0, said: content };
 }
+export const judges = async ({ messages, row }, endpoint) => { await ask(endpoint, messages); return { reward: row.reward }; };
 export const silent = async () => "nothing";
 export const forks = async ({ messages }, endpoint) => void (await Promise.all([ask(endpoint, messages), ask(endpoint, messages)]));
 export const hangs = ({ messages }, endpoint) => ask(endpoint, messages);
@@ -124,6 +125,24 @@ describe("gateway_agent", () => {
       "agent_loop/gateway_branches": 1,
       "agent_loop/gateway_sampling_overridden_count": 2,
     });
+  });
+
+  it.each([
+    [undefined, undefined],
+    [null, undefined],
+    [0.5, 0.5],
+    ["1.0", 'the string "1.0"'],
+    [NaN, "NaN"],
+    [true, "a boolean"],
+  ])("takes the agent's reward %p, or says what it is", async (reward, expected) => {
+    const { ctx } = contextOf(new ScriptedRollout(calculating));
+    const run = loopOf("judges").run({ ...SAMPLE, row: { reward } }, ctx);
+    if (typeof expected !== "string") expect((await run).rewardScore).toBe(expected);
+    else
+      await expect(run).rejects.toMatchObject({
+        code: "VERL_AGENT_REWARD",
+        message: `The agent of ${join(folder, "agent.mjs")} gave ${expected} as a reward.`,
+      });
   });
 
   it("serves many samples at once by one server, each by its own key", async () => {

@@ -100,6 +100,25 @@ describe("an interaction that does not do its part", () => {
       expect(said).toEqual(["finalize odd"]);
     },
   );
+
+  it.each([
+    [NaN, "NaN"],
+    [Infinity, "Infinity"],
+    ["0.5", 'the string "0.5"'],
+  ])("costs the sample when it gives %p as a score, and is finished", async (score, words) => {
+    const refusal = (method: string) => ({
+      code: "VERL_AGENT_REWARD",
+      message: `Odd.${method} gave ${words} as a reward.`,
+    });
+    await expect(odd({ says: { terminate: true, score } })).rejects.toMatchObject(refusal("respond"));
+    await expect(odd({ scores: score })).rejects.toMatchObject(refusal("calcScore"));
+    expect(said).toEqual(["finalize odd", "finalize odd"]);
+  });
+
+  it("may give no score of the whole conversation", async () => {
+    const { trajectory } = await odd({ scores: undefined });
+    expect(trajectory.extraFields.interaction_score).toBeNull();
+  });
 });
 
 describe("gsm8k", () => {

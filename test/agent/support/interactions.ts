@@ -36,7 +36,7 @@ class Again extends Interaction {
   }
 }
 
-/** Hangs in the method that the row's `hangs` names, or returns what its `says` has. */
+/** Hangs in the method that the row's `hangs` names, or returns what its `says` and `scores` have. */
 class Odd extends Interaction {
   private kwargs: Readonly<Record<string, unknown>> = {};
 
@@ -51,7 +51,7 @@ class Odd extends Interaction {
   }
 
   override calcScore(): Promise<number> {
-    return this.answer("calcScore", 0.5);
+    return this.answer("calcScore", "scores" in this.kwargs ? this.kwargs.scores : 0.5);
   }
 
   override finalize(instance: string): Promise<void> {
