@@ -58,6 +58,7 @@ describe("the exit code", () => {
     AGENT: [
       2,
       "VERL_AGENT_LOOP_FAILED",
+      "VERL_AGENT_REWARD",
       "VERL_AGENT_TEMPLATE_DRIFT",
       "VERL_AGENT_TOOL_PARSER",
       "VERL_AGENT_TRAJECTORY",
