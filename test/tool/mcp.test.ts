@@ -32,7 +32,7 @@ describe("an MCP server over standard streams", () => {
   it("brings its tools, or those that are chosen, page by page", async () => {
     const all = toolAgent({ tools: mcp(stdio) });
     const offered = await all.parts.tools();
-    expect([...offered.keys()]).toEqual(["echo", "die", "fail", "env", "count", "files"]);
+    expect([...offered.keys()]).toEqual(["echo", "die", "fail", "env", "count", "files", "big", "slow", "row"]);
     expect(offered.get("echo")!.schema).toEqual({
       type: "function",
       function: {
@@ -52,7 +52,7 @@ describe("an MCP server over standard streams", () => {
     await expect(parts.tools()).rejects.toMatchObject({
       code: "VERL_AGENT_TOOL",
       message:
-        '`tool_selected_list` names "ecko", which no MCP server has: "test" has echo, die, fail, env, count, files.',
+        '`tool_selected_list` names "ecko", which no MCP server has: "test" has echo, die, fail, env, count, files, big, slow, row.',
       hint: expect.stringContaining("Did you mean echo?") as unknown,
     });
     await parts.close();
@@ -87,6 +87,27 @@ describe("an MCP server over standard streams", () => {
     });
     expect(text).toContain("<|tool|>-9007199254740993<|end|>");
     expect(text).toContain("<|tool|>3<|end|>");
+  });
+
+  it("gives large integers of its data to the last digit, also where the data are checked by a schema", async () => {
+    const { text } = await converse({ tools: mcp(stdio), say: (turn) => (turn === 0 ? callOf("row") : "done") });
+    expect(text).toContain('<|tool|>{"id":-9007199254740993,"name":"9007199254740995"}<|end|>');
+  });
+
+  it("may answer with more than is shown; an answer that is too long fails its call, and no other", async () => {
+    const { text, notes } = await converse({
+      tools: mcp(stdio),
+      overrides: ["max_parallel_calls=3", "max_tool_response_length=40"],
+      say: (turn) =>
+        turn === 0
+          ? [callOf("slow"), callOf("big", { letters: 2 ** 24 }), callOf("big", { letters: 10 * 2 ** 20 })].join("")
+          : "done",
+    });
+    expect(text).toContain("<|tool|>at last<|end|>");
+    expect(text).toContain(`<|tool|>${"x".repeat(20)}...(truncated)...${"x".repeat(20)}<|end|>`);
+    expect(notes.map(({ error }) => error).filter(Boolean)).toEqual([
+      "MCP error -32000: the answer has more than 16777216 bytes",
+    ]);
   });
 
   it("may answer with resources, whose text is shown, and whose bytes are named", async () => {
@@ -124,26 +145,79 @@ describe("an MCP server over standard streams", () => {
   });
 });
 
-describe("an MCP server over streamable HTTP", () => {
+describe.each([
+  ["events", []],
+  ["JSON", ["--json"]],
+])("an MCP server over streamable HTTP that answers by %s", (_, flags) => {
   let child: ChildProcess;
-  let url: string;
-  beforeAll(async () => {
-    child = spawn(process.execPath, [SERVER, "--http"], { stdio: ["ignore", "pipe", "inherit"] });
+  let port = "0";
+  const start = async (more: readonly string[] = []): Promise<void> => {
+    child = spawn(process.execPath, [SERVER, "--http", port, ...flags, ...more], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     const [line] = (await once(child.stdout!, "data")) as [Buffer];
-    url = `http://127.0.0.1:${line.toString().trim()}/mcp`;
-  });
-  afterAll(() => void child.kill());
+    port = line.toString().trim();
+  };
+  const stop = async (): Promise<void> => {
+    child.kill();
+    await once(child, "exit");
+  };
+  beforeAll(() => start());
+  afterAll(stop);
+  const http = (token = "token"): string => mcp({ url: `http://127.0.0.1:${port}/mcp`, auth_token: token });
 
   it("answers calls with the token of its entry, and refuses others", async () => {
     const { text } = await converse({
-      tools: mcp({ url, auth_token: "token" }),
+      tools: http(),
       say: (turn) => [callOf("echo", { text: "over http" }), largeCall, "done"][turn]!,
     });
     expect(text).toContain("<|tool|>over http\n");
     expect(text).toContain("<|tool|>-9007199254740993<|end|>");
-    const { parts } = toolAgent({ tools: mcp({ url, auth_token: "wrong" }) });
+    const { parts } = toolAgent({ tools: http("wrong") });
     await expect(parts.tools()).rejects.toMatchObject({ code: "VERL_AGENT_TOOL" });
     await parts.close();
+  });
+
+  it("gives large integers of its data to the last digit", async () => {
+    const { text } = await converse({ tools: http(), say: (turn) => (turn === 0 ? callOf("row") : "done") });
+    expect(text).toContain('<|tool|>{"id":-9007199254740993,"name":"9007199254740995"}<|end|>');
+  });
+
+  it("fails a call by an answer that is too long, and no other", async () => {
+    const { text, notes } = await converse({
+      tools: http(),
+      overrides: ["max_parallel_calls=2"],
+      say: (turn) => (turn === 0 ? callOf("slow") + callOf("big", { letters: 2 ** 24 }) : "done"),
+    });
+    expect(text).toContain("<|tool|>at last<|end|>");
+    expect(notes.map(({ error }) => error).filter(Boolean)).toEqual([
+      expect.stringContaining("the answer has more than 16777216 bytes"),
+    ]);
+  });
+
+  it.each([
+    ["404", []],
+    ["400", ["--400"]],
+  ])("that is started anew and says %s is asked in a new session", async (_status, more) => {
+    const { parts } = toolAgent({ tools: http() });
+    const { tool } = (await parts.tools()).get("echo")!;
+    const echo = (text: string) =>
+      tool.execute("", { text }, { row: {}, metric: () => undefined, signal: AbortSignal.timeout(30_000) });
+    await echo("before");
+    await stop();
+    await expect(echo("while it is down")).rejects.toThrow("fetch failed");
+    await start(more);
+    const answers = await Promise.all(["a", "b", "c"].map(echo));
+    expect(answers.map(({ content }) => content)).toEqual(["a", "b", "c"].map((text) => `${text}\n[image/png]`));
+    await parts.close();
+  });
+
+  it("that dies in a call fails it at once", async () => {
+    const begun = performance.now();
+    const { notes } = await converse({ tools: http(), say: (turn) => (turn === 0 ? callOf("die") : "done") });
+    expect(notes[0]!.error).toMatch(/the connection ended without an answer|fetch failed|terminated/);
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    await start();
   });
 });
 

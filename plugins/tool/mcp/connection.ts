@@ -1,7 +1,7 @@
-import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { VERSION, VerlError } from "verl";
-import { fetchWithLargeIntegers, markLargeIntegers, writeLargeIntegers } from "./large-integers.ts";
+import { VerlError } from "verl";
+import { dataText } from "./large-integers.ts";
 import type { McpServer } from "./servers-file.ts";
+import { McpSession } from "./session.ts";
 
 /** A tool as its server lists it. */
 export interface ListedTool {
@@ -13,9 +13,9 @@ export interface ListedTool {
 /** Lists are paged; no honest server has more. */
 const MOST_PAGES = 100;
 
-/** The connection to one MCP server. One that broke is opened anew by the next call. */
+/** The connection to one MCP server. One that broke, or whose session the server has forgotten, is opened anew by the next call. */
 export class McpConnection {
-  private client: Promise<Client> | undefined;
+  private session: Promise<McpSession> | undefined;
   private closed = false;
 
   constructor(
@@ -26,7 +26,7 @@ export class McpConnection {
   ) {}
 
   async list(): Promise<ListedTool[]> {
-    const client = await this.connected();
+    const { client } = await this.connected();
     const tools: ListedTool[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < MOST_PAGES; page += 1) {
@@ -40,10 +40,11 @@ export class McpConnection {
 
   /** What the tool answers, as text. @throws Error with the server's words when the tool says that it failed */
   async call(name: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string> {
-    const client = await this.connected();
     // The deadline is the signal's.
     const options = { signal, timeout: 2 ** 31 - 1 };
-    const result = await client.callTool({ name, arguments: { ...args } }, undefined, options);
+    const result = await this.inSession((session) =>
+      session.call((client) => client.callTool({ name, arguments: { ...args } }, undefined, options)),
+    );
     const text = textOf(result);
     if (result.isError === true) throw new Error(text);
     return text;
@@ -51,30 +52,44 @@ export class McpConnection {
 
   async close(): Promise<void> {
     this.closed = true;
-    const client = await this.client?.catch(() => undefined);
-    await client?.close();
+    const session = await this.session?.catch(() => undefined);
+    await session?.client.close();
   }
 
-  private connected(): Promise<Client> {
+  /** Works in the session that there is; where the server does not know it any more, once again in a new one. */
+  private async inSession<T>(work: (session: McpSession) => Promise<T>): Promise<T> {
+    const opened = this.connected();
+    const session = await opened;
+    try {
+      return await work(session);
+    } catch (error) {
+      if (!session.isUnknown(error)) throw error;
+      // Of calls that fail together, the first one opens the session that all go on with.
+      if (this.session === opened) {
+        this.session = undefined;
+        session.leave();
+      }
+      return work(await this.connected());
+    }
+  }
+
+  private connected(): Promise<McpSession> {
     if (this.closed) throw new Error(`the MCP server "${this.name}" is closed`);
-    if (this.client !== undefined) return this.client;
+    if (this.session !== undefined) return this.session;
     const opening = this.open();
-    this.client = opening;
-    opening.catch(() => this.forget(opening));
+    this.session = opening;
+    const forget = (): void => {
+      if (this.session === opening) this.session = undefined;
+    };
+    opening.then(({ client }) => void (client.onclose = forget), forget);
     return opening;
   }
 
-  private forget(client: Promise<Client>): void {
-    if (this.client === client) this.client = undefined;
-  }
-
-  private async open(): Promise<Client> {
-    const { Client: SdkClient } = await sdk(() => import("@modelcontextprotocol/sdk/client/index.js"));
-    const client: Client = new SdkClient({ name: "verl", version: VERSION });
+  private async open(): Promise<McpSession> {
     try {
-      await client.connect(await this.transport(), { timeout: this.timeout * 1000 });
+      return await McpSession.open(this.server, this.timeout);
     } catch (cause) {
-      await client.close().catch(() => undefined);
+      if (cause instanceof VerlError) throw cause;
       throw new VerlError(
         "VERL_AGENT_TOOL",
         `The MCP server "${this.name}" cannot be reached: ${(cause as Error).message}.`,
@@ -84,42 +99,6 @@ export class McpConnection {
         },
       );
     }
-    const opened = this.client!;
-    client.onclose = () => this.forget(opened);
-    return client;
-  }
-
-  private async transport() {
-    if ("url" in this.server) {
-      const { url, headers } = this.server;
-      const { StreamableHTTPClientTransport } = await sdk(
-        () => import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
-      );
-      const options = { requestInit: { headers }, fetch: fetchWithLargeIntegers };
-      const transport = new StreamableHTTPClientTransport(new URL(url), options);
-      markLargeIntegers(transport);
-      return transport;
-    }
-    const { command, args, env, cwd } = this.server;
-    const { getDefaultEnvironment, StdioClientTransport } = await sdk(
-      () => import("@modelcontextprotocol/sdk/client/stdio.js"),
-    );
-    // Only what every program needs of the environment goes to the server, and what its entry gives it.
-    const environment = { ...getDefaultEnvironment(), ...env };
-    const transport = new StdioClientTransport({ command, args: [...args], env: environment, cwd, stderr: "ignore" });
-    writeLargeIntegers(transport);
-    return transport;
-  }
-}
-
-async function sdk<T>(load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (cause) {
-    throw new VerlError("VERL_AGENT_TOOL", "The tool `mcp` needs the package @modelcontextprotocol/sdk.", {
-      hint: "npm install @modelcontextprotocol/sdk",
-      cause,
-    });
   }
 }
 
@@ -132,9 +111,9 @@ interface Part {
 }
 
 /** The text of the parts, those of embedded resources included; others are named in their place. */
-function textOf({ content, structuredContent }: Record<string, unknown>): string {
-  const parts = Array.isArray(content) ? (content as Part[]) : [];
-  if (parts.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
+function textOf(result: Record<string, unknown>): string {
+  const parts = Array.isArray(result.content) ? (result.content as Part[]) : [];
+  if (parts.length === 0) return dataText(result) ?? "";
   return parts.map(({ resource, ...part }) => part.text ?? resource?.text ?? nameOf(resource ?? part)).join("\n");
 }
 
