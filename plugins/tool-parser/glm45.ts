@@ -1,4 +1,13 @@
-import { MarkedToolParser, Markers, readTaggedJson, strayClose, TRUNCATED, type Scan, type Turn } from "verl";
+import {
+  MarkedToolParser,
+  Markers,
+  readTaggedJson,
+  strayClose,
+  TRUNCATED,
+  type Scan,
+  type TextSource,
+  type Turn,
+} from "verl";
 import { readRawValue, type RawValue } from "./raw-value.ts";
 
 const [OPEN, CLOSE] = ["<tool_call>", "</tool_call>"] as const;
@@ -12,6 +21,8 @@ const RAW_VALUE = {
   next: KEY,
   outer: [CLOSE],
   marks: new Markers([VALUE_END, KEY, CLOSE, OPEN]),
+  open: VALUE,
+  pairs: new Markers([VALUE, VALUE_END, CLOSE, OPEN]),
 };
 const [NO_NAME, NO_END] = ["the call has no name", "the call has no end"] as const;
 const isKey = (code: number): boolean => code !== 60;
@@ -71,7 +82,7 @@ export class Glm45ToolParser extends MarkedToolParser {
           yield* source.skipSpace();
         }
         if (!(yield* source.take(VALUE))) repaired = true;
-        const value = yield* this.readValue(turn, name);
+        const value = yield* this.readValue(turn, name, parameters);
         if (value === undefined) {
           const ended = yield* source.atEnd();
           return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the argument "${key}" has no end`);
@@ -97,12 +108,23 @@ export class Glm45ToolParser extends MarkedToolParser {
     else out.error(raw, problem);
   }
 
-  private readValue({ source, out }: Turn, tool: string): Scan<RawValue | undefined> {
+  private readValue(
+    { source, out }: Turn,
+    tool: string,
+    given: ReadonlyMap<string, string>,
+  ): Scan<RawValue | undefined> {
     return readRawValue(source, RAW_VALUE, (tag) => {
       if (tag !== KEY) return source.now(true);
-      return source.then(source.takeWhile(isKey), (key) =>
-        out.takes(tool, key.trim()) ? source.sees(KEY_END) : source.now(false),
-      );
+      return source.then(source.takeWhile(isKey), (header) => {
+        const key = header.trim();
+        return given.has(key) || !out.takes(tool, key) ? source.now(false) : seesValue(source);
+      });
     });
   }
+}
+
+function* seesValue(source: TextSource): Scan<boolean> {
+  if (!(yield* source.take(KEY_END))) return false;
+  yield* source.skipSpace();
+  return yield* source.sees(VALUE);
 }

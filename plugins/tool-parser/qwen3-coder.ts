@@ -22,6 +22,8 @@ const VALUE = {
   next: PARAMETER,
   outer: [FUNCTION_END, CLOSE],
   marks: PARTS,
+  open: PARAMETER,
+  pairs: PARTS,
 };
 const NEWLINE = 10;
 const isHeader = (code: number): boolean => code !== 62 && code !== 60 && code !== NEWLINE;
@@ -88,7 +90,7 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
           problem ??= `the parameter "${key}" has no >`;
           continue;
         }
-        const value = yield* this.readValue(turn, name);
+        const value = yield* this.readValue(turn, name, parameters);
         if (value === undefined) {
           const ended = yield* source.atEnd();
           return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the parameter "${key}" has no end`);
@@ -120,14 +122,21 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
     else out.error(raw, problem);
   }
 
-  private readValue({ source, out }: Turn, tool: string): Scan<RawValue | undefined> {
+  private readValue(
+    { source, out }: Turn,
+    tool: string,
+    given: ReadonlyMap<string, string>,
+  ): Scan<RawValue | undefined> {
     const start = source.at;
     return readRawValue(source, VALUE, (tag, at) => {
       const inline = source.text[start] !== "\n";
       if (!inline && !startsLine(source.text, at, start)) return source.now(false);
       if (tag === CLOSE || tag === PARAMETER_END) return source.now(true);
       if (tag !== PARAMETER) return seesNextCall(source);
-      return source.then(source.takeWhile(isHeader), (key) => source.now(out.takes(tool, unquote(key))));
+      return source.then(source.takeWhile(isHeader), (header) => {
+        const key = unquote(header);
+        return source.now(!given.has(key) && out.takes(tool, key));
+      });
     });
   }
 }

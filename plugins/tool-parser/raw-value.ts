@@ -11,6 +11,10 @@ export interface RawValueSyntax {
   outer: readonly string[];
   /** All of these, and whatever starts a call. */
   marks: Markers;
+  /** Opens a value itself. */
+  open: string;
+  /** What opens and closes values and calls. */
+  pairs: Markers;
 }
 
 export interface RawValue {
@@ -21,17 +25,20 @@ export interface RawValue {
 
 /** Starts of calls in a value without an end; more are not looked through. */
 const MAX_PASSED = 6;
+/** Tags that are looked at to find out whether a value quotes another. */
+const MAX_PAIRS = 16;
 
 /**
- * Reads a value to its end and past the closing tag. A value that quotes whole calls keeps them.
+ * Reads a value to its end and past the closing tag. A value that quotes whole calls, or values with both their tags, keeps them.
  * @param isEnd Whether a tag at `at` may end the value: one that no follower speaks for. Called with the source right after the tag.
  * @returns Undefined when it has no end; the source then stands where the next call may start.
  */
 export function* readRawValue(
   source: TextSource,
-  { close, followers, next, outer, marks }: RawValueSyntax,
+  syntax: RawValueSyntax,
   isEnd: (tag: string, at: number) => Scan<boolean>,
 ): Scan<RawValue | undefined> {
+  const { close, followers, next, outer, marks } = syntax;
   const start = source.at;
   let outerAt = -1;
   let quotedAt = -1;
@@ -57,7 +64,7 @@ export function* readRawValue(
       if (quotedValues > 0) quotedValues -= 1;
       else if (ends || (doubled && (yield* isEnd(hit, at)))) return { text: source.text.slice(start, at), open: false };
     } else if (hit === next) {
-      if (quotedAt >= 0) quotedValues += 1;
+      if (quotedAt >= 0 || (yield* quotesValue(source, at, syntax))) quotedValues += 1;
       else if (yield* isEnd(hit, at)) {
         source.at = at;
         return { text: source.text.slice(start, at), open: true };
@@ -70,4 +77,19 @@ export function* readRawValue(
     }
     source.at = after;
   }
+}
+
+/** Whether a value opens at a place that has a closing tag of its own, and the value that it stands in another; nothing is read. */
+function* quotesValue(source: TextSource, at: number, { open, close, pairs }: RawValueSyntax): Scan<boolean> {
+  const after = source.at;
+  source.at = at;
+  let values = 1;
+  for (let looked = 0; values > 0 && looked < MAX_PAIRS; looked++) {
+    const hit = yield* source.until(pairs);
+    if (hit !== open && (hit !== close || looked === 0)) break;
+    source.at += hit.length;
+    values += hit === open ? 1 : -1;
+  }
+  source.at = after;
+  return values === 0;
 }

@@ -23,7 +23,7 @@ const string = { type: "string" };
 const integer = { type: "integer" };
 const REPAIRED = { repaired: true };
 
-/** /work/shared/cases/public-reports.md, section A: reports of people, by their number. */
+/** Reports of people about tool parsers, by their number in section A of the cases. */
 export const PUBLIC_REPORTS: readonly ParserCase[] = [
   {
     name: "1: closing tag in a string",
