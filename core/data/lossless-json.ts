@@ -15,7 +15,8 @@ export function parseLosslessJson(text: string): unknown {
   );
 }
 
-const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
+/** Each string and each number of a text, which must be valid JSON. */
+export const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
 
 /** Puts large integer literals of a text, which must be valid JSON, in quotes behind a marker. */
 const markLargeIntegers = (text: string, marker: string): string =>

@@ -79,6 +79,7 @@ function isCallText(text: string): boolean {
 function isCall({ found, sure, from, to }: CallItem, { source, out }: Turn): boolean {
   if (sure || ("name" in found && out.knows(found.name))) return true;
   if ("name" in found) return false;
+  if (found.tool !== undefined && out.knows(found.tool)) return true;
   const text = source.text.slice(from, to);
   return NAME.test(text) && (found.reason === TRUNCATED || ARGUMENTS.test(text));
 }

@@ -99,8 +99,16 @@ export class MistralToolParser extends MarkedToolParser {
       out.error(source.text.slice(from, source.at), ended ? TRUNCATED : "the call has no arguments");
     } else if (name === "") {
       out.error(source.text.slice(from, source.at), "the call has no name");
+    } else if (mark === ARGS && (yield* seesCall(source))) {
+      out.call(source.text.slice(from, source.at), { name, arguments: {}, ...(id !== undefined && { id }) }, true);
     } else {
       yield* readArgumentsCall(turn, from, { name, id, repaired }, BROKEN_ARGUMENTS);
     }
   }
+}
+
+/** Whether the next call comes, where arguments should. */
+function* seesCall(source: TextSource): Scan<boolean> {
+  yield* source.skipSpace();
+  return yield* source.sees(CALLS);
 }

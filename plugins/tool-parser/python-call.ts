@@ -1,4 +1,4 @@
-import { isSpace, isWord, readLiteral, TRUNCATED, type Scan, type TextSource } from "verl";
+import { isSpace, isWord, noteNumber, readLiteral, TRUNCATED, type Scan, type TextSource } from "verl";
 
 export type PythonCall = { name: string; arguments: Record<string, unknown> } | { reason: string };
 
@@ -64,6 +64,8 @@ const PYTHON = { python: true };
 /** `key=value, …` as an object, or why it is none. */
 function readKeywords(text: string): Record<string, unknown> | string {
   const entries: [string, unknown][] = [];
+  const written: [string, string][] = [];
+  let key = "";
   let at = 0;
   const skip = (belongs: (code: number) => boolean): number => {
     const from = at;
@@ -73,17 +75,22 @@ function readKeywords(text: string): Record<string, unknown> | string {
   for (let first = true; ; first = false) {
     skip(isSpace);
     if (at < text.length && !first) {
-      if (text[at] !== ",") return `the value of "${entries.at(-1)?.[0]}" is not a literal`;
+      if (text[at] !== ",") return `the value of "${key}" is not a literal`;
       at += 1;
       skip(isSpace);
     }
-    if (at >= text.length) return Object.fromEntries(entries);
-    const key = text.slice(skip(isWord), at);
+    if (at >= text.length) {
+      const args = Object.fromEntries(entries);
+      for (const [name, number] of written) noteNumber(args, name, number);
+      return args;
+    }
+    key = text.slice(skip(isWord), at);
     skip(isSpace);
     if (key === "" || text[at] !== "=") return "arguments must be given by name";
     const read = readLiteral(text, at + 1, PYTHON);
     if (!read.ok) return `the value of "${key}" is not a literal`;
     entries.push([key, read.value]);
+    if (read.written !== undefined) written.push([key, read.written]);
     at = read.end;
   }
 }

@@ -26,7 +26,7 @@ export interface RawValue {
 /** Starts of calls in a value without an end; more are not looked through. */
 const MAX_PASSED = 6;
 /** Tags that are looked at to find out whether a value quotes another. */
-const MAX_PAIRS = 16;
+const MAX_PAIRS = 8;
 
 /**
  * Reads a value to its end and past the closing tag. A value that quotes whole calls, or values with both their tags, keeps them.

@@ -30,6 +30,49 @@ const v31 = (name: string, args: string): string =>
 
 const HERMES: ParserCase[] = [
   { name: "no call", format: "hermes", text: "hi", content: "hi" },
+  ...['"s": "x"', '"args": {"s": "x"}', '"id": "1", "input": {"s": "x"}'].map((rest): ParserCase => ({
+    name: `arguments in another place: ${rest}`,
+    format: "hermes",
+    text: hermes(`{"name": "f", ${rest}}`),
+    errors: ["no arguments"],
+  })),
+  {
+    name: "arguments of a known tool in another place",
+    format: "json",
+    text: '{"name": "f", "s": "x"} {"name": "other", "s": "x"}',
+    options: { tools: TOOLS },
+    content: '{"name": "other", "s": "x"}',
+    errors: ['the call has no arguments, but "s"'],
+  },
+  {
+    name: "no arguments, beside what other formats add",
+    format: "hermes",
+    text: hermes('{"type": "function", "id": "1", "index": 0, "name": "f"}'),
+    calls: [["f", {}, { id: "1" }]],
+  },
+  {
+    name: "numbers where text is wanted",
+    format: "hermes",
+    text: hermes(
+      '{"name": "f", "arguments": {"s": 3.10, "o": {"id": 1.0}, "either": 1e2, "maybe": 12345678901234567890}}',
+    ),
+    options: { tools: TOOLS },
+    calls: [["f", { s: "3.10", o: { id: "1.0" }, either: 100, maybe: "12345678901234567890" }]],
+  },
+  {
+    name: "numbers where text is wanted, in broken JSON",
+    format: "hermes",
+    text: hermes("{'name': 'f', 'arguments': {'s': 3.10, 'o': {'id': -0.50}}}"),
+    options: { tools: TOOLS },
+    calls: [["f", { s: "3.10", o: { id: "-0.50" } }, REPAIRED]],
+  },
+  {
+    name: "numbers where text is wanted, in Python",
+    format: "pythonic",
+    text: "[f(s=3.10, o={'id': 1.0})]",
+    options: { tools: TOOLS },
+    calls: [["f", { s: "3.10", o: { id: "1.0" } }]],
+  },
   {
     name: "end tokens are dropped at the end only",
     format: "hermes",

@@ -12,6 +12,15 @@ const MISTRAL: ParserCase[] = [
   },
   { name: "an empty object", format: "mistral", text: "[TOOL_CALLS]f[ARGS]{}", calls: [["f", {}]] },
   {
+    name: "a mark for arguments, and the next call after it",
+    format: "mistral",
+    text: '[TOOL_CALLS]f[ARGS][TOOL_CALLS]g[ARGS]{"a": 1}',
+    calls: [
+      ["f", {}, REPAIRED],
+      ["g", { a: 1 }],
+    ],
+  },
+  {
     name: "reasoning",
     format: "mistral",
     text: "[THINK][TOOL_CALLS]draft{}[/THINK]Hm.[TOOL_CALLS]f{}",

@@ -6,8 +6,8 @@ type Fields = Record<string, unknown>;
 
 export type Arguments = { arguments: Fields; repaired: boolean } | { reason: string };
 
-/** A call as JSON writes it, or why it is none. */
-export type CallObject = FoundCall | { reason: string };
+/** A call as JSON writes it, or why it is none, and of which tool, where that is known. */
+export type CallObject = FoundCall | { reason: string; tool?: string };
 
 export const NOT_AN_OBJECT = "arguments must be an object";
 
@@ -43,16 +43,25 @@ export const looksLikeCall = (value: unknown): boolean =>
   (typeof value.name === "string" || value.function !== undefined) &&
   ("arguments" in value || "parameters" in value || isObject(value.function));
 
+/** What stands in a call beside its arguments, in one format or another. */
+const CALL_KEYS = new Set(["name", "function", "arguments", "parameters", "id", "type", "index"]);
+/** Letters of a key in a message. */
+const MAX_TOLD = 64;
+
 /**
  * Reads `{ name, arguments }`. `parameters` is another word for arguments (Llama), `{ function: … }` another place for both
- * (OpenAI), `{ function: "name" }` another word for the name.
+ * (OpenAI), `{ function: "name" }` another word for the name. Arguments that stand elsewhere are not taken for none.
  */
 export function readCallObject(value: unknown): CallObject {
   if (!isObject(value)) return { reason: "a call must be an object with name and arguments" };
   const inner = isObject(value.function) ? value.function : value;
   const name = inner.name ?? (typeof value.function === "string" ? value.function : undefined);
   if (typeof name !== "string" || name.trim() === "") return { reason: "the call has no name" };
-  const read = readArguments(inner.arguments ?? inner.parameters);
+  const given = inner.arguments ?? inner.parameters;
+  const stray = given === undefined ? Object.keys(inner).find((key) => !CALL_KEYS.has(key)) : undefined;
+  if (stray !== undefined)
+    return { reason: `the call has no arguments, but "${stray.slice(0, MAX_TOLD)}"`, tool: name };
+  const read = readArguments(given);
   if ("reason" in read) return read;
   const call: FoundCall = { name: name.trim(), arguments: read.arguments };
   if (typeof value.id === "string") call.id = value.id;

@@ -2,6 +2,7 @@ import type { JSONSchema7, JSONSchema7Definition, JSONSchema7TypeName as TypeNam
 import { isObject } from "./call-object.ts";
 import { readLiteral } from "./literal.ts";
 import { parseJson } from "./parse-json.ts";
+import { numberText } from "./written-numbers.ts";
 
 /** References and unions of one place are followed this far; a schema that refers to itself ends here. */
 const MAX_UNION = 64;
@@ -26,7 +27,7 @@ export class SchemaTypes {
   text(key: string, text: string, mistyped: string[]): unknown {
     const node = this.root.property(key);
     const value = node.types === undefined ? readBareValue(text) : fromText(text, node.types);
-    return coerce(value, node, key, mistyped);
+    return coerce({ [key]: value }, key, node, key, mistyped);
   }
 
   /** Whether there may be an argument of that name. */
@@ -104,13 +105,18 @@ function typesOf({ type, enum: options, const: only, properties }: JSONSchema7):
   return properties === undefined ? [] : ["object"];
 }
 
-function coerce(value: unknown, node: SchemaNode, path: string, mistyped: string[]): unknown {
+type Holder = Readonly<Record<string, unknown>>;
+
+/** @param holder Has the value at `key`: a list has it at its place. */
+function coerce(holder: Holder, key: string, node: SchemaNode, path: string, mistyped: string[]): unknown {
+  const value = holder[key];
   if (node.isEmpty) return value;
   const { types } = node;
-  const fitted = types === undefined || fits(value, types) ? value : convert(value, types);
+  const fitted = types === undefined || fits(value, types) ? value : convert(holder, key, types);
   if (types !== undefined && !fits(fitted, types)) mistyped.push(path);
   if (Array.isArray(fitted)) {
-    return fitted.map((item, index) => coerce(item, node.item(index), `${path}.${index}`, mistyped));
+    const items = fitted as unknown as Holder;
+    return fitted.map((_, index) => coerce(items, String(index), node.item(index), `${path}.${index}`, mistyped));
   }
   return isObject(fitted) ? coerceFields(fitted, node, `${path}.`, mistyped) : fitted;
 }
@@ -118,7 +124,7 @@ function coerce(value: unknown, node: SchemaNode, path: string, mistyped: string
 function coerceFields(fields: Record<string, unknown>, node: SchemaNode, prefix: string, mistyped: string[]) {
   let coerced = fields;
   for (const key of Object.keys(fields)) {
-    const value = coerce(fields[key], node.property(key), prefix + key, mistyped);
+    const value = coerce(fields, key, node.property(key), prefix + key, mistyped);
     if (value === fields[key]) continue;
     if (coerced === fields) coerced = { ...fields };
     // The copy has the key as its own, and so keeps it, be it `__proto__`.
@@ -140,10 +146,12 @@ function fits(value: unknown, types: ReadonlySet<TypeName>): boolean {
 }
 
 /** The value in an allowed type, or as it is. */
-function convert(value: unknown, types: ReadonlySet<TypeName>): unknown {
+function convert(holder: Holder, key: string, types: ReadonlySet<TypeName>): unknown {
+  const value = holder[key];
   if (typeof value === "string") return fromText(value, types);
-  const scalar = typeof value === "number" || typeof value === "bigint" || typeof value === "boolean";
-  return scalar && types.has("string") ? String(value) : value;
+  if (!types.has("string")) return value;
+  if (typeof value === "number" || typeof value === "bigint") return numberText(holder, key, value);
+  return typeof value === "boolean" ? String(value) : value;
 }
 
 /** What a text stands for among the allowed types; the text itself where nothing else fits. */

@@ -18,3 +18,4 @@ export { Markers, type MarkGuard } from "./markers.ts";
 export { parseJson } from "./parse-json.ts";
 export { StreamingToolParser, type Turn } from "./streaming-parser.ts";
 export { isSpace, letterFrom, TextSource, type Scan } from "./text-source.ts";
+export { noteNumber } from "./written-numbers.ts";

@@ -19,8 +19,8 @@ export class JsonScanner {
   status: "open" | "done" | "bad" = "open";
   /** `JSON.parse` takes it, as far as it was read: asking it would cost an exception for each value that it refuses. */
   isStrict = true;
-  /** No number in it that `JSON.parse` may round. */
-  isExact = true;
+  /** No number in it that `JSON.parse` may round, or that JavaScript writes otherwise. */
+  isPlain = true;
   private expect: number = VALUE;
   /** Where each open bracket stands: in a value that is bad, so are those that start there. */
   readonly opens: number[] = [];
@@ -100,7 +100,7 @@ export class JsonScanner {
     this.inScalar = false;
     const kind = scalarKind(text.slice(this.scalarFrom, i));
     if (kind === "none") this.isStrict = false;
-    else if (kind === "long number") this.isExact = false;
+    else if (kind === "odd number") this.isPlain = false;
     return i;
   }
 
@@ -137,15 +137,17 @@ export class JsonScanner {
 
 const SCALAR = /^(?:true|false|null|(-?(?:0|[1-9]\d*)(?:\.\d+)?([eE][-+]?\d+)?))$/;
 /** Digits that every number may have without being rounded, with its sign and point. */
-const EXACT_LENGTH = 15;
+const PLAIN_LENGTH = 15;
 
-/** What a bare word of JSON is. */
-export function scalarKind(text: string): "none" | "word" | "number" | "long number" {
+/** What a bare word of JSON is; a number is odd that JavaScript may round, or writes otherwise. */
+export function scalarKind(text: string): "none" | "word" | "number" | "odd number" {
   const match = SCALAR.exec(text);
   if (match === null) return "none";
   const [, number, exponent] = match;
   if (number === undefined) return "word";
-  return exponent !== undefined || number.length > EXACT_LENGTH ? "long number" : "number";
+  if (exponent !== undefined || number.length > PLAIN_LENGTH) return "odd number";
+  const isPlain = /^-?[1-9]\d*$/.test(number) || String(Number(number)) === number;
+  return isPlain ? "number" : "odd number";
 }
 
 /** Letters, digits, sign and point. */

@@ -1,5 +1,6 @@
 import { MAX_DEPTH, MAX_NUMBER } from "./json-scanner.ts";
 import { isSpace } from "./text-source.ts";
+import { noteNumber } from "./written-numbers.ts";
 
 export type LiteralResult =
   | {
@@ -7,6 +8,8 @@ export type LiteralResult =
       value: unknown;
       /** Position after it. */
       end: number;
+      /** How a number was written, where JavaScript writes it otherwise. */
+      written?: string | undefined;
     }
   | {
       ok: false;
@@ -31,7 +34,7 @@ export function readLiteral(text: string, from = 0, options: LiteralOptions = {}
   const reader = new LiteralReader(text, from, options);
   const value = reader.value(0);
   return reader.stop === undefined
-    ? { ok: true, value, end: reader.at }
+    ? { ok: true, value, end: reader.at, written: reader.written }
     : { ok: false, stop: reader.stop, at: reader.at };
 }
 
@@ -80,6 +83,8 @@ function setOwn(object: Record<string, unknown>, key: string, value: unknown): v
 
 class LiteralReader {
   stop: "string" | "end" | "letter" | undefined;
+  /** Of the number that was read last, until its holder notes it. */
+  written: string | undefined;
 
   constructor(
     private readonly text: string,
@@ -109,6 +114,7 @@ class LiteralReader {
     const items: unknown[] = [];
     while (!this.closes(closer)) {
       items.push(this.value(depth));
+      this.note(items, items.length - 1);
       if (this.stop !== undefined || !this.separates(closer)) break;
     }
     return items;
@@ -124,9 +130,15 @@ class LiteralReader {
       if (this.stop !== undefined) break;
       this.at += 1;
       setOwn(read, key, this.value(depth));
+      this.note(read, key);
       if (this.stop !== undefined || !this.separates("}")) break;
     }
     return read;
+  }
+
+  private note(holder: object, key: string | number): void {
+    if (this.written !== undefined) noteNumber(holder, String(key), this.written);
+    this.written = undefined;
   }
 
   private key(): string {
@@ -245,6 +257,14 @@ class LiteralReader {
   }
 
   private number(): unknown {
+    const from = this.at;
+    const value = this.numeral();
+    const text = this.text.slice(from, this.at);
+    if (this.stop === undefined && String(value) !== text) this.written = text;
+    return value;
+  }
+
+  private numeral(): unknown {
     const from = this.at;
     while (this.at - from < MAX_NUMBER && isNumeral(this.text.charCodeAt(this.at))) this.at += 1;
     const lexeme = this.text.slice(from, this.at);

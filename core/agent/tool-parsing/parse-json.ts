@@ -1,5 +1,5 @@
-import { parseLosslessJson } from "../../data/lossless-json.ts";
 import { JsonScanner, MAX_NUMBER, scalarKind } from "./json-scanner.ts";
+import { parseNumbers } from "./written-numbers.ts";
 
 /**
  * The value of JSON of any origin, for a tool. Undefined: it is no JSON, or none that tools take, for nesting and digits have limits, and
@@ -15,9 +15,9 @@ export function parseJson(text: string): unknown {
 }
 
 /** Likewise, of text in which a scanner has found the end of the value. */
-export function parseScanned(text: string, { isStrict, isExact }: JsonScanner): unknown {
+export function parseScanned(text: string, { isStrict, isPlain }: JsonScanner): unknown {
   if (!isStrict) return undefined;
-  return isExact ? (JSON.parse(text) as unknown) : parseFinite(text);
+  return isPlain ? (JSON.parse(text) as unknown) : parseFinite(text);
 }
 
 function parseScalar(text: string): unknown {
@@ -26,7 +26,7 @@ function parseScalar(text: string): unknown {
 }
 
 function parseFinite(text: string): unknown {
-  const value = parseLosslessJson(text);
+  const value = parseNumbers(text);
   return isFinite(value) ? value : undefined;
 }
 

@@ -1,5 +1,12 @@
 import { TRUNCATED, type FoundCall } from "./answer-writer.ts";
-import { looksLikeCall, NOT_AN_OBJECT, readArguments, readBareArguments, readCallObject } from "./call-object.ts";
+import {
+  looksLikeCall,
+  NOT_AN_OBJECT,
+  readArguments,
+  readBareArguments,
+  readCallObject,
+  type CallObject,
+} from "./call-object.ts";
 import { isWord } from "./literal.ts";
 import type { Markers } from "./markers.ts";
 import { NOT_JSON, readJson } from "./read-json.ts";
@@ -8,7 +15,7 @@ import { isSpace, letterFrom, type Scan, type TextSource } from "./text-source.t
 
 /** A call that was read, or why there is none, and where it stands. */
 export interface CallItem {
-  found: FoundCall | { reason: string };
+  found: CallObject;
   /** Only a call can look so. */
   sure?: boolean;
   from: number;
