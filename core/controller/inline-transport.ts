@@ -67,6 +67,8 @@ class InlineRank implements RankHandle {
   readonly rank: number;
   readonly place = THIS_THREAD;
   private disposed = false;
+  /** What ends each call that is under way. */
+  private readonly calls = new Set<() => void>();
 
   constructor(
     { rank }: RankPlace,
@@ -79,10 +81,17 @@ class InlineRank implements RankHandle {
     this.rank = rank;
   }
 
-  async call(method: string, args: readonly unknown[], call: GroupCall): Promise<unknown> {
+  call(method: string, args: readonly unknown[], call: GroupCall): Promise<unknown> {
     const { group, rank, place } = this;
-    if (this.disposed) throw disposedRank({ group, rank, place, method });
-    return this.peers.within(call, () => callRegistered(this.worker, method, args));
+    return new Promise((resolve, reject) => {
+      const end = (): void => reject(disposedRank({ group, rank, place, method }));
+      if (this.disposed) return end();
+      this.calls.add(end);
+      this.peers
+        .within(call, async () => callRegistered(this.worker, method, args))
+        .then(resolve, reject)
+        .finally(() => this.calls.delete(end));
+    });
   }
 
   interrupt(reason: string, call?: GroupCall): void {
@@ -96,6 +105,8 @@ class InlineRank implements RankHandle {
     if (this.disposed) return;
     this.disposed = true;
     await disposeWorker(this.worker, this.group, this.rank, this.log);
+    // Nobody is left to end them.
+    for (const end of this.calls) end();
   }
 }
 

@@ -267,6 +267,22 @@ describe.each<[string, () => Transport]>([
     await own.close();
   });
 
+  it("end the calls that hang when their group is disposed", async () => {
+    const own = make();
+    const short = await WorkerGroup.create(Contrary, [], { worldSize: 2, transport: own, log });
+    const call = failure(short.untilAborted({ signal: new AbortController().signal }));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await short.dispose();
+    expect(await call).toMatchObject({
+      code: "VERL_WORKER_DIED",
+      message: expect.stringMatching(
+        /^Rank [01] of Contrary \(.+\) was disposed with its group; the call was untilAborted\.$/,
+      ),
+      hint: "Dispose a group after its last call.",
+    });
+    await own.close();
+  });
+
   it("are disposed with a warning where their worker fails at it, and every dispose waits for the first", async () => {
     const own = make();
     lines.length = 0;
