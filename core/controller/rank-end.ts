@@ -8,6 +8,9 @@ export const WITH_TRANSPORT = "ended with its transport, which this program clos
 /** What to do about `WITH_TRANSPORT`. */
 export const CLOSE_LATER = "Close a transport after the last call of its groups.";
 
+/** Why a rank ended that threw outside of its calls. */
+export const endedBy = (error: unknown): string => `was ended by an error that nobody caught: ${thrownText(error)}`;
+
 /** A call of a rank that has ended with its group. @param reason why it ended, where that is known */
 export function disposedRank({ group, rank, place, method }: Omit<RankCall, "args">, reason?: string): VerlError {
   return new VerlError(
@@ -17,16 +20,21 @@ export function disposedRank({ group, rank, place, method }: Omit<RankCall, "arg
   );
 }
 
-/** A call of a rank that has ended by itself, or with its transport. @param started false where it had not got so far as to take calls */
+/**
+ * A call of a rank that has ended by itself, or with its transport.
+ * @param started false where it had not got so far as to take calls. @param cause what ended it, where it told
+ */
 export function deadRank(
   { group, rank, place, method }: Omit<RankCall, "args">,
   reason: string,
   started: boolean,
+  cause?: Error,
 ): VerlError {
   const again = started ? " Run the command again: it goes on from the last checkpoint." : "";
   return new VerlError("VERL_WORKER_DIED", `Rank ${rank} of ${group} (${place}) ${reason}; the call was ${method}.`, {
     hint: reason === WITH_TRANSPORT ? CLOSE_LATER : `Its own lines in the log come before this.${again}`,
     details: { rank, method, reason },
+    cause,
   });
 }
 

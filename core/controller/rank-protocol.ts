@@ -36,6 +36,8 @@ export type FromRank =
   | { type: "tell"; id: number; listener: number; value: Packed }
   | { type: "log"; level: "debug" | "info" | "warn"; message: string; fields?: unknown }
   | { type: "metric"; name: string; value: Packed }
+  /** Nobody caught this; the rank ends by it. */
+  | { type: "uncaught"; error: PackedError }
   | { type: "exchange"; turn: Turn; value: Packed }
   | { type: "pong" }
   | { type: "stopped" };

@@ -12,7 +12,7 @@ import type { ExchangeHub } from "./peers.ts";
 import type { ChannelMessage, Lent, RankChannel } from "./rank-channel.ts";
 import { PROTOCOL, type FromRank, type RankSpec, type ToRank } from "./rank-protocol.ts";
 import type { RankPlace } from "./resource-pool.ts";
-import { deadRank, disposedRank, WITH_TRANSPORT } from "./rank-end.ts";
+import { deadRank, disposedRank, endedBy, WITH_TRANSPORT } from "./rank-end.ts";
 import { steadyMetrics } from "./steady-metrics.ts";
 import { rankEnv, type RankHandle, type SpawnRequest } from "./transport.ts";
 
@@ -72,6 +72,8 @@ class RemoteRank implements RankHandle {
   private started = false;
   private stopping = false;
   private death: string | undefined;
+  /** What ends the rank, once it has told. */
+  private uncaught: Error | undefined;
   private readonly closed: Promise<void>;
   private readonly pinging: NodeJS.Timeout;
 
@@ -213,6 +215,8 @@ class RemoteRank implements RankHandle {
         return this.request.log[message.level](message.message, message.fields as object | undefined);
       case "metric":
         return this.metrics.add(message.name, unpack(message.value, blobs, nothingLive) as number);
+      case "uncaught":
+        return void (this.uncaught = unpackError(message.error));
       case "exchange":
         return this.options.hub?.bring(this.rank, message.turn, unpack(message.value, blobs, nothingLive), (all) => {
           const { packed, blobs: bytes } = pack(all, `an exchange of ${this.request.name}`, nothingLive);
@@ -274,18 +278,18 @@ class RemoteRank implements RankHandle {
   private die(reason: string): void {
     if (this.death !== undefined) return;
     const byProgram = this.options.closing?.() ?? false;
-    this.death = byProgram ? WITH_TRANSPORT : reason;
+    this.death = byProgram ? WITH_TRANSPORT : this.uncaught ? endedBy(this.uncaught) : reason;
     clearInterval(this.pinging);
     this.settleReady.reject(this.died(startOf(this.request.worker)));
     for (const [id, { method }] of [...this.calls]) this.settle(id, (call) => call.reject(this.died(method)));
     // What the program does itself is no news to it.
-    if (!this.stopping && !byProgram) this.tell("died", reason);
+    if (!this.stopping && !byProgram) this.tell("died", this.death);
   }
 
   private died(method: string): VerlError {
     const { rank, place } = this;
     const call = { group: this.request.name, rank, place, method };
-    return this.stopping ? disposedRank(call, this.death) : deadRank(call, this.death!, this.started);
+    return this.stopping ? disposedRank(call, this.death) : deadRank(call, this.death!, this.started, this.uncaught);
   }
 
   private tell(state: HealthEvent["state"], reason: string): void {

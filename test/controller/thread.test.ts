@@ -150,13 +150,37 @@ describe("a rank in a thread that", () => {
     });
   });
 
-  it("is ended by an error that nobody caught says which", async () => {
-    await withGroup(
-      async (group) => {
-        expect((await failure(group.stray())).message).toContain("an error that nobody caught: a timer's error");
-      },
-      { worldSize: 1 },
-    );
+  it.each([
+    ["null", "null"],
+    ["undefined", "undefined"],
+    ["symbol", "Symbol(sign)"],
+    ["function", "function parseInt() { [native code] }"],
+    ["timeout", "too late"],
+    ["proxy", "an object that cannot be put into words"],
+  ])("is ended by what nobody caught says by what, and the others are told: %s", async (what, words) => {
+    await withGroup(async (group) => {
+      const error = await failure(group.stray(what));
+      const sentence = `was ended by an error that nobody caught: ${words}`;
+      expect(error).toMatchObject({ code: "VERL_WORKER_DIED", cause: { message: words } });
+      expect(error.message).toMatch(/^Rank 0 of Fragile \(thread \d+\) was ended/);
+      expect(error.message).toContain(`${sentence}; the call was stray.`);
+      expect(error.details).toMatchObject({ rank: 0, reason: sentence });
+      expect(lines.at(-1)).toContain(`Rank 0 of Fragile ${sentence}.`);
+    });
+  });
+
+  it("is ended by an error that nobody caught has its name, stack and causes kept", async () => {
+    for (const how of ["timer", "rejection"] as const) {
+      await withGroup(
+        async (group) => {
+          const { message, cause } = (await failure(group.stray("error", how))) as { message: string; cause: Error };
+          expect(message).toContain("was ended by an error that nobody caught: a timer's error; the call was stray.");
+          expect([cause.name, (cause.cause as Error).message]).toEqual(["RangeError", "a layer's"]);
+          expect(cause.stack).toContain("fragile.ts");
+        },
+        { worldSize: 1 },
+      );
+    }
   });
 
   it("is terminated in a call fails it", async () => {

@@ -1,6 +1,7 @@
 import { Worker as Thread } from "node:worker_threads";
 import { dial, type Link } from "../channel/dial.ts";
 import { serveRank } from "../serve-rank.ts";
+import { tellUncaught } from "../tell-uncaught.ts";
 import type { BeatData } from "./ray-beat.ts";
 
 /*
@@ -32,6 +33,7 @@ function firstLine(): Promise<string> {
 
 const { link, beat, silentS } = JSON.parse(await firstLine()) as RankLine;
 const channel = await dial(link);
+tellUncaught(channel);
 const beatData: BeatData = { link: beat, silentS };
 const thread = new Thread(new URL("./ray-beat.js", import.meta.url), { name: "beat", workerData: beatData });
 thread.unref();

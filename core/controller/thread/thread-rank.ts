@@ -1,5 +1,6 @@
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import { serveRank } from "../serve-rank.ts";
+import { tellUncaught } from "../tell-uncaught.ts";
 import { PortChannel } from "./port-channel.ts";
 import { SharedPeers } from "./shared-peers.ts";
 
@@ -14,7 +15,9 @@ export interface ThreadData {
 
 const { ports } = workerData as ThreadData;
 
-await serveRank(new PortChannel(parentPort!), {
+const channel = new PortChannel(parentPort!);
+tellUncaught(channel);
+await serveRank(channel, {
   peers: (spec) => {
     Object.assign(process.env, spec.env);
     return new SharedPeers(spec.rank, spec.worldSize, ports);

@@ -2,6 +2,7 @@ import { MessageChannel, Worker as Thread, type MessagePort } from "node:worker_
 import { workerEntry } from "../../registry/worker-entry.ts";
 import { thisMachine } from "../inline-transport.ts";
 import type { NodeResources } from "../node-resources.ts";
+import { endedBy } from "../rank-end.ts";
 import { startRank } from "../remote-rank.ts";
 import type { RankPlace } from "../resource-pool.ts";
 import type { RankHandle, SpawnRequest, Transport } from "../transport.ts";
@@ -45,7 +46,8 @@ export class ThreadTransport implements Transport {
     this.threads.add(thread);
     const channel = new PortChannel(portOf(thread));
     let fault: string | undefined;
-    thread.on("error", (error) => (fault = `was ended by an error that nobody caught: ${error.message}`));
+    // Anything can be thrown.
+    thread.on("error", (error: unknown) => (fault = endedBy(error)));
     thread.on("exit", (code) => {
       this.threads.delete(thread);
       channel.lost(fault ?? (code === 0 ? "ended itself" : `exited with code ${code}`));

@@ -116,6 +116,18 @@ it("says of a call under way, and of a start, that the program closed the transp
   expect(lines.filter((line) => line.includes("ended"))).toEqual([]);
 });
 
+it("is told by a rank what ends it that nobody caught, whatever it is", async () => {
+  const probers = await group(open());
+  await expect(probers.stray()).rejects.toMatchObject({
+    code: "VERL_WORKER_DIED",
+    message: expect.stringMatching(
+      /^Rank 1 of probers \(.*\) was ended by an error that nobody caught: null; the call was stray\.$/,
+    ),
+    cause: { message: "null" },
+  });
+  await probers.dispose();
+});
+
 it("waits for a rank that holds its event loop, and says so", async () => {
   const probers = await group(open());
   expect(await probers.block(9000)).toEqual([0, 1]);

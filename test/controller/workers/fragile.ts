@@ -4,6 +4,26 @@ import type { Listener } from "../../../core/controller/listener.ts";
 import { register } from "../../../core/controller/register.ts";
 import { Worker } from "../../../core/controller/worker.ts";
 
+/** What nobody catches, by name. */
+const STRAYS: Readonly<Record<string, () => unknown>> = {
+  error: () => new RangeError("a timer's error", { cause: new Error("a layer's") }),
+  null: () => null,
+  undefined: () => undefined,
+  symbol: () => Symbol("sign"),
+  function: () => parseInt,
+  timeout: () => new DOMException("too late", "TimeoutError"),
+  proxy: () => new Proxy({}, contrary),
+};
+
+const contrary: ProxyHandler<object> = {
+  get() {
+    throw new Error("no look");
+  },
+  has() {
+    throw new Error("no look");
+  },
+};
+
 /** A worker that comes to harm in every way that a thread can. */
 export class Fragile extends Worker {
   static override readonly module = import.meta.url;
@@ -59,12 +79,16 @@ export class Fragile extends Worker {
     return Promise.resolve();
   }
 
+  /** Throws outside of every call, in a timer or as a rejection that nobody takes. */
   @register({ dispatchMode: "ONE_TO_ALL" })
-  stray(): Promise<void> {
-    if (this.rank === 0)
-      setTimeout(() => {
-        throw new Error("a timer's error");
-      }, 0);
+  stray(what: string, how: "timer" | "rejection" = "timer"): Promise<void> {
+    const stray = (): never => {
+      throw STRAYS[what]!();
+    };
+    if (this.rank === 0) {
+      if (how === "timer") setTimeout(stray, 0);
+      else void Promise.resolve().then(stray);
+    }
     return new Promise(() => undefined);
   }
 

@@ -30,6 +30,17 @@ export class Prober extends Worker {
     await new Promise((resolve) => setTimeout(resolve, milliseconds));
   }
 
+  /** The second rank throws null, which nobody catches. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  stray(): Promise<void> {
+    if (this.rank === 1) {
+      setTimeout(() => {
+        throw null as unknown;
+      }, 5);
+    }
+    return new Promise(() => undefined);
+  }
+
   /** Holds the event loop. */
   @register({ dispatchMode: "ONE_TO_ALL" })
   block(milliseconds: number): Promise<number> {
