@@ -22,6 +22,22 @@ export interface AssembledTrajectories {
   cut: number;
 }
 
+/** Names of all that `assembleTrajectories` makes of what a trajectory says of itself: no extra field has one of them. */
+export const ASSEMBLED: readonly string[] = [
+  "prompts",
+  "responses",
+  "response_mask",
+  "input_ids",
+  "attention_mask",
+  "position_ids",
+  "rollout_log_probs",
+  "rm_scores",
+  "__num_turns__",
+  "stop_reason",
+  "weight_version",
+  "reward_score",
+];
+
 /** Lays trajectories, each of which has passed `checkTrajectory`, out as one batch. */
 export function assembleTrajectories(
   trajectories: readonly Trajectory[],

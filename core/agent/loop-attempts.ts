@@ -124,7 +124,8 @@ export class Attempts {
       const work = (): Promise<Trajectory> => loop.run(sample, context);
       running = trace === undefined ? work() : trace.run(work);
       const trajectory = await Promise.race([givenUp, running]);
-      checkTrajectory(trajectory, { promptLength: this.options.promptLength, columns: sample.row });
+      const { vocabSize } = rollout;
+      checkTrajectory(trajectory, { promptLength: this.options.promptLength, columns: sample.row, vocabSize });
       if (trajectory.stopReason === "abort") throw new Error("The generation was aborted.");
       trace?.succeed(trajectory);
       return { trajectory, times };

@@ -26,6 +26,10 @@ export class LoopTimes implements RolloutEngine {
     return this.rollout.weightVersion;
   }
 
+  get vocabSize(): number | undefined {
+    return this.rollout.vocabSize;
+  }
+
   async generate(...[promptIds, sampling, options]: Parameters<RolloutEngine["generate"]>): Promise<Generation> {
     this.signal.throwIfAborted();
     const started = performance.now();

@@ -39,6 +39,12 @@ export class RolloutRouter implements RolloutEngine {
     return Math.min(...this.engines.map(({ weightVersion }) => weightVersion));
   }
 
+  /** Of the smallest model that is known, so that every server can read what another wrote. */
+  get vocabSize(): number | undefined {
+    const known = this.engines.flatMap(({ vocabSize }) => vocabSize ?? []);
+    return known.length === 0 ? undefined : Math.min(...known);
+  }
+
   async generate(
     promptIds: Int32Array,
     sampling: SamplingParams,

@@ -35,6 +35,8 @@ export interface RolloutEngine {
   /** Replaces the weights; answers under way finish with the old ones. */
   updateWeights(weights: WeightMap): Promise<void>;
   readonly weightVersion: number;
+  /** Ids of the model: all below it. Prompts and answers with others are refused before they are trained on. Default: not known. */
+  readonly vocabSize?: number | undefined;
   /**
    * Gives memory back until `wake`, once the answers under way are complete: `weights`, `kv_cache` or both. Requests wait meanwhile.
    * The trainer lets the engine sleep while it trains, where `rollout.free_cache_engine` says so.

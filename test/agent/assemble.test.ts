@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { assembleTrajectories } from "../../core/agent/assemble.ts";
+import { ASSEMBLED, assembleTrajectories } from "../../core/agent/assemble.ts";
 import { TrajectoryRecorder, type Trajectory } from "../../core/agent/trajectory.ts";
 import { errorOf } from "../data/helpers.ts";
 import { generation } from "./fake-rollout.ts";
@@ -36,6 +36,16 @@ describe("TrajectoryRecorder", () => {
 });
 
 describe("assembleTrajectories", () => {
+  it("lists the names of all that it makes", () => {
+    const trajectory = new TrajectoryRecorder(Int32Array.of(4)).end({
+      stopReason: "stop",
+      numTurns: 2,
+      rewardScore: 1,
+    });
+    const { batch, columns } = assembleTrajectories([trajectory], OPTIONS);
+    expect([...ASSEMBLED].sort()).toEqual([...Object.keys(batch), ...Object.keys(columns)].sort());
+  });
+
   it("lays out verl's batch", () => {
     const first = new TrajectoryRecorder(Int32Array.of(4));
     first.sampled(generation([5, 6]));

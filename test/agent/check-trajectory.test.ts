@@ -14,8 +14,11 @@ const GOOD: Trajectory = {
 const sampled = (...logprobs: number[]): Partial<Trajectory> => ({
   segments: [{ ids: Int32Array.of(1), logprobs: Float32Array.from(logprobs), trainable: true }],
 });
-const check = (trajectory: unknown): void =>
-  checkTrajectory(trajectory as Trajectory, { promptLength: 3, columns: { uid: "u1", prompt: null } });
+const check = (trajectory: unknown, limits: { vocabSize?: number } = {}): void =>
+  checkTrajectory(trajectory as Trajectory, { promptLength: 3, columns: { uid: "u1", prompt: null }, ...limits });
+const observed = (...ids: number[]): Partial<Trajectory> => ({
+  segments: [{ ids: Int32Array.from(ids), trainable: false }],
+});
 
 describe("checkTrajectory", () => {
   it("lets a trajectory pass that says what training reads", () => {
@@ -36,6 +39,15 @@ describe("checkTrajectory", () => {
     ["no segments", { segments: undefined }, "segments are no array"],
     ["no extra fields", { extraFields: undefined }, "extraFields are no object"],
     ["an extra field over a column of the batch", { extraFields: { uid: "zzz" } }, 'extra field "uid"'],
+    ...["stop_reason", "__num_turns__", "weight_version", "reward_score", "response_mask", "rm_scores"].map(
+      (name): [string, object, string] => [
+        `an extra field ${name}`,
+        { extraFields: { fine: 1, [name]: 1 } },
+        `extra field "${name}" has the name of a field that the run itself fills`,
+      ],
+    ),
+    ["a negative id", observed(3, -5), "a segment has the id -5 (token 1), outside the vocabulary"],
+    ["a negative id in the prompt", { promptIds: Int32Array.of(-1) }, "its prompt has the id -1 (token 0)"],
     ["a stop reason that nobody knows", { stopReason: "done" }, "stopReason is done"],
     ["a score that is NaN", { rewardScore: NaN }, "rewardScore is NaN"],
     ["no number of turns", { numTurns: undefined }, "numTurns are undefined"],
@@ -44,6 +56,18 @@ describe("checkTrajectory", () => {
     const error = await errorOf(() => check({ ...GOOD, ...fault }));
     expect(error.code).toBe("VERL_AGENT_TRAJECTORY");
     expect(error.message).toContain(text);
+  });
+
+  it("refuses ids that the model does not have, where it is known how many it has", async () => {
+    check({ ...GOOD, ...observed(99) }, { vocabSize: 100 });
+    check({ ...GOOD, ...observed(2_000_000) });
+    for (const fault of [observed(2_000_000), { segments: [{ ...GOOD.segments[0]!, ids: Int32Array.of(100) }] }])
+      expect((await errorOf(() => check({ ...GOOD, ...fault }, { vocabSize: 100 }))).message).toContain(
+        "(token 0), outside the vocabulary of 100",
+      );
+    expect((await errorOf(() => check({ ...GOOD, promptIds: Int32Array.of(3) }, { vocabSize: 3 }))).message).toContain(
+      "its prompt has the id 3",
+    );
   });
 
   it("refuses a loop that returned nothing", async () => {

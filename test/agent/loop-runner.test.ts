@@ -3,6 +3,7 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { AgentLoop, type AgentContext, type AgentSample } from "../../core/agent/agent-loop.ts";
 import { LoopRunner, type LoopRunnerOptions } from "../../core/agent/loop-runner.ts";
+import { RolloutRouter } from "../../core/agent/rollout-router.ts";
 import { TrajectoryRecorder, type Trajectory } from "../../core/agent/trajectory.ts";
 import { DataProto } from "../../core/batch/data-proto.ts";
 import { NdArray } from "../../core/batch/nd-array.ts";
@@ -137,6 +138,15 @@ describe("LoopRunner with the single-turn loop", () => {
       if (faults > 1) expect(log.lines.join()).toContain("9 tokens; 1 to 2 are allowed");
     },
   );
+
+  it("holds trajectories to the vocabulary of the engine's model, where that is told", async () => {
+    const rollout = new FakeRollout(() => generation([99]));
+    const known = Object.assign(new FakeRollout(() => generation([99])), { vocabSize: 99 });
+    expect((await runnerOf({ rollout }).runner.run(prompts(1, 1), run())).batch.length).toBe(1);
+    await expect(
+      runnerOf({ rollout: new RolloutRouter([rollout, known]), maxRetries: 0 }).runner.run(prompts(1, 1), run()),
+    ).rejects.toThrow("the id 99 (token 0), outside the vocabulary of 99");
+  });
 
   it("asks for the response's own limit and gives each row its own seed, the same for the same run", async () => {
     const seeds = async (seed: number): Promise<number[]> => {

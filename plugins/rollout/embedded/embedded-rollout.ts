@@ -44,6 +44,7 @@ interface Waiting {
  */
 export class EmbeddedRollout implements RolloutEngine {
   weightVersion = 0;
+  vocabSize: number | undefined;
   private loading: Promise<{ config: ModelConfig; rotary: Rotary }> | undefined;
   private weights: LoadedWeights | undefined;
   private waiting: Waiting[] = [];
@@ -186,7 +187,10 @@ export class EmbeddedRollout implements RolloutEngine {
   }
 
   private model(): Promise<{ config: ModelConfig; rotary: Rotary }> {
-    this.loading ??= loadModelConfig(this.role).then((config) => ({ config, rotary: new Rotary(config) }));
+    this.loading ??= loadModelConfig(this.role).then((config) => {
+      this.vocabSize = config.vocabSize;
+      return { config, rotary: new Rotary(config) };
+    });
     return this.loading;
   }
 }
