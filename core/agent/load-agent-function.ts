@@ -26,6 +26,8 @@ export interface AgentEndpoint {
 
 /**
  * An agent as its author has it, written with any client of OpenAI's API.
+ * What it throws fails the attempt, which is tried again. Of what it leaves to itself, requests end with it, and errors that nobody
+ * catches (of promises, timers, sockets) are counted; they end no run.
  * @returns Anything; it becomes the column `agent_result`. A number `reward` in it is the sample's score.
  */
 export type AgentFunction = (task: AgentTask, endpoint: AgentEndpoint) => unknown;

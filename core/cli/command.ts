@@ -18,7 +18,8 @@ export interface CliContext {
   readonly signal: AbortSignal;
   /**
    * Runs a long work, which goes on when nobody reads stdout any more. What ends the process meanwhile, an error that nobody
-   * caught or `process.exit` in the user's code, ends it with the exit code 1 and in words.
+   * caught or `process.exit` in the user's code, ends it with the exit code 1 and in words. An agent's function is contained: its
+   * errors of that kind end nothing.
    * @param lastWords says what is left, should the process end.
    */
   run<T>(work: () => Promise<T>, lastWords: () => string): Promise<T>;

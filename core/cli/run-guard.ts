@@ -1,7 +1,11 @@
 import { writeSync } from "node:fs";
+import { tellStrayError } from "../agent/stray-errors.ts";
 import { formatError } from "../errors/format-error.ts";
 
-/** Watches over long works: while one is under way, what would end the process in silence ends it in words. */
+/**
+ * Watches over long works: while one is under way, what would end the process in silence ends it in words. An error that nobody caught
+ * ends it too, but for one of an agent's function, which costs its sample at most.
+ */
 export class RunGuard {
   #lastWords: (() => string) | undefined;
 
@@ -27,6 +31,7 @@ export class RunGuard {
   }
 
   readonly #stray = (error: unknown): void => {
+    if (tellStrayError(error)) return;
     this.#tell(
       `An error that nobody caught ended the run; code outside of its steps threw it, a timer or a promise.\n${formatError(error)}`,
     );

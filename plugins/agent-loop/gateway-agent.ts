@@ -3,10 +3,12 @@ import {
   AgentLoop,
   branchEnds,
   CONFIG,
+  containStrayErrors,
   Gateway,
   givenReward,
   inject,
   loadAgentFunction,
+  LOGGER,
   OPTIONS,
   pickBranch,
   sampledTokens,
@@ -21,6 +23,7 @@ import {
   type BranchRule,
   type GatewayAccess,
   type GatewaySession,
+  type Logger,
   type PpoConfig,
   type Tokenizer,
   type Trajectory,
@@ -51,6 +54,7 @@ export class GatewayAgentLoop extends AgentLoop {
     @inject(CONFIG) private readonly config: GatewayAgentConfig,
     @inject(TOKENIZER) tokenizer: Tokenizer,
     @inject(AGENT_PARTS) parts: AgentParts,
+    @inject(LOGGER) private readonly log: Logger,
   ) {
     super();
     this.gateway = new Gateway({
@@ -74,7 +78,7 @@ export class GatewayAgentLoop extends AgentLoop {
     });
     const { session } = access;
     try {
-      const result = await this.work(agent, { messages, row, validate }, access, ctx.signal);
+      const result = await this.work(agent, { messages, row, validate }, access, ctx);
       return this.trajectory(session, result, ctx);
     } finally {
       await this.gateway.close(session);
@@ -87,13 +91,22 @@ export class GatewayAgentLoop extends AgentLoop {
     agent: AgentFunction,
     task: Parameters<AgentFunction>[0],
     { session, baseURL, apiKey }: GatewayAccess,
-    signal: AbortSignal,
+    ctx: AgentContext,
   ): Promise<unknown> {
+    const { signal } = ctx;
+    const contain = <T>(work: () => T): T => containStrayErrors((error) => this.tellStray(error, ctx), work);
+    const own = new AbortController();
     const ended = new Promise<never>((_, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      const end = (): void => {
+        reject(signal.reason as Error);
+        // Here, as listeners are run by whoever aborts.
+        contain(() => own.abort(signal.reason));
+      };
+      signal.addEventListener("abort", end, { once: true });
     });
     signal.throwIfAborted();
-    const running = Promise.resolve().then(() => agent(task, { baseURL, apiKey, model: MODEL, signal }));
+    const endpoint = { baseURL, apiKey, model: MODEL, signal: own.signal };
+    const running = contain(() => Promise.resolve().then(() => agent(task, endpoint)));
     let result: unknown;
     try {
       result = await Promise.race([ended, running]);
@@ -105,6 +118,18 @@ export class GatewayAgentLoop extends AgentLoop {
     // Whatever the agent made of an answer that it did not get, it is none of the policy.
     if (session.fault !== undefined) throw session.fault.error;
     return result;
+  }
+
+  /** What the agent left to itself is no fault of the sample, whose answer it has given or will give. */
+  private tellStray(error: unknown, ctx: AgentContext): void {
+    ctx.metric("agent_loop/gateway_stray_errors_count", 1);
+    const { path } = this.options;
+    const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.log.warnOnce(
+      `gateway_agent_stray:${path}`,
+      `The agent of ${path} left a promise, a timer or a socket to itself, and nobody caught its error, which ends nothing. ` +
+        `Await each request, or catch its error. More of them are only counted (agent_loop/gateway_stray_errors_count). ${told}`,
+    );
   }
 
   private trajectory(session: GatewaySession, result: unknown, ctx: AgentContext): Trajectory {

@@ -40,6 +40,8 @@ export const agentLoops = [
       "agent_loop/gateway_requests": "Requests a sample, on average.",
       "agent_loop/gateway_sampling_overridden_count":
         "Requests for another temperature, top_p, top_k or seed; the run's own is kept.",
+      "agent_loop/gateway_stray_errors_count":
+        "Errors that nobody caught, of promises, timers and sockets that agents left to themselves.",
       "agent_loop/invalid_calls_count": "Stretches of answers that look like calls and are none.",
     },
     create: GatewayAgentLoop,

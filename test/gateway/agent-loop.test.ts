@@ -5,10 +5,10 @@ import { afterAll, describe, expect, it } from "@jest/globals";
 import type { AgentContext, AgentSample } from "../../core/agent/agent-loop.ts";
 import { AGENT_PARTS } from "../../core/agent/agent-parts.ts";
 import type { Generation, RolloutEngine } from "../../core/engine/rollout-engine.ts";
-import { CONFIG, createRunContainer, loadPlugins, TOKENIZER } from "../../core/registry/index.ts";
+import { CONFIG, createRunContainer, loadPlugins, LOGGER, TOKENIZER } from "../../core/registry/index.ts";
 import { ServiceError } from "../../core/reward/service/service-error.ts";
 import { HermesToolParser } from "../../plugins/tool-parser/hermes.ts";
-import { errorOf } from "../data/helpers.ts";
+import { errorOf, recordingLogger } from "../data/helpers.ts";
 import { calculating, callOf, generation, ScriptedRollout, tokenizer } from "./support.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "verl-agent-"));
@@ -82,6 +82,7 @@ function loopOf(name = "run", rest: Record<string, unknown> = {}, promptLength =
     },
     [TOKENIZER]: tokenizer,
     [AGENT_PARTS]: { parser: new HermesToolParser() },
+    [LOGGER]: recordingLogger(),
   });
   const options = { path: join(folder, "agent.mjs"), function: name, ...rest };
   return container.create("agent_loop", "gateway_agent", { options });

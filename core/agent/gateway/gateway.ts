@@ -1,4 +1,5 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
 import {
   createServer,
   type IncomingMessage,
@@ -7,6 +8,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ChatTemplateOptions, Tokenizer } from "../../data/tokenizer.ts";
 import type { ToolParser } from "../tool-parser.ts";
 import { TurnTokens } from "../turn-tokens.ts";
@@ -57,6 +59,16 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** Sets of tools whose templates are remembered. */
 const REMEMBERED = 64;
 
+/** How long a session that ends waits for its clients to be told, in ms; an engine may not listen to aborts. */
+const CLOSE_MS = 1000;
+
+/** A session, and the answers that are under way in it. */
+interface Held {
+  session: GatewaySession;
+  secret: Buffer;
+  responses: Set<ServerResponse>;
+}
+
 type Send = (status: number, body: object, headers?: OutgoingHttpHeaders) => void;
 
 /** A request of one session, and ways to answer it. */
@@ -83,7 +95,7 @@ interface Endpoint<R extends GenerationRequest, A> {
  * the server runs while there is a session.
  */
 export class Gateway {
-  private readonly sessions = new Map<string, { session: GatewaySession; secret: Buffer }>();
+  private readonly sessions = new Map<string, Held>();
   private readonly templates = new Map<string, TurnTokens>();
   private readonly format: ModelFormat;
   private readonly created = Math.floor(Date.now() / 1000);
@@ -108,7 +120,7 @@ export class Gateway {
   async open(options: SessionOptions): Promise<GatewayAccess> {
     const [id, secret] = [randomUUID(), randomBytes(24).toString("base64url")];
     const session = new GatewaySession(this.format, options);
-    this.sessions.set(id, { session, secret: digest(secret) });
+    this.sessions.set(id, { session, secret: digest(secret), responses: new Set() });
     try {
       this.server ??= this.listen();
       const { port } = (await this.server).address() as AddressInfo;
@@ -120,10 +132,14 @@ export class Gateway {
     }
   }
 
-  /** Ends a session; with the last one the server ends. */
+  /** Ends a session: what is under way is told so, and counted, for up to a second. With the last session the server ends. */
   async close(session: GatewaySession): Promise<void> {
     session.close();
-    for (const [id, held] of this.sessions) if (held.session === session) this.sessions.delete(id);
+    for (const [id, held] of this.sessions) {
+      if (held.session !== session) continue;
+      this.sessions.delete(id);
+      await allClosed(held.responses);
+    }
     if (this.sessions.size > 0) return;
     const server = this.server;
     this.server = undefined;
@@ -179,7 +195,9 @@ export class Gateway {
     send: Send,
     client: AbortController,
   ): Promise<void> {
-    const session = this.authorized(request.headers.authorization);
+    const { session, responses } = this.authorized(request.headers.authorization);
+    responses.add(response);
+    response.once("close", () => responses.delete(response));
     await session.counting(client, () => this.answered({ request, response, send, session, client }));
   }
 
@@ -231,10 +249,10 @@ export class Gateway {
   }
 
   /** @throws ApiError 401 */
-  private authorized(header: string | undefined): GatewaySession {
+  private authorized(header: string | undefined): Held {
     const [, id = "", secret = ""] = /^Bearer ([\w-]{1,64})\.([\w-]{1,64})$/.exec(header ?? "") ?? [];
     const held = this.sessions.get(id);
-    if (timingSafeEqual(digest(secret), held?.secret ?? digest("")) && held !== undefined) return held.session;
+    if (timingSafeEqual(digest(secret), held?.secret ?? digest("")) && held !== undefined) return held;
     throw new ApiError(401, "The API key is missing, wrong, or of a run that has ended.", "invalid_api_key");
   }
 
@@ -258,6 +276,14 @@ function modelOf(name: string): string {
   } catch {
     throw new ApiError(404, `There is no model ${name}.`, "model_not_found", "model");
   }
+}
+
+async function allClosed(responses: ReadonlySet<ServerResponse>): Promise<void> {
+  if (responses.size === 0) return;
+  const limit = new AbortController();
+  const closed = Promise.all([...responses].map((response) => once(response, "close")));
+  await Promise.race([closed, sleep(CLOSE_MS, undefined, { signal: limit.signal })]);
+  limit.abort();
 }
 
 const digest = (secret: string): Buffer => createHash("sha256").update(secret).digest();
