@@ -2,6 +2,9 @@ import { VerlError } from "../errors/verl-error.ts";
 import { BoundedTemplate, TemplateLimitError } from "./bounded-template.ts";
 import type { ChatMessage, ChatTemplateOptions } from "./tokenizer.ts";
 
+/** Messages that have more reach a template's bounds by themselves. */
+const MANY_CHARACTERS = 1_000_000;
+
 /** A chat template in Jinja, as Hugging Face model folders carry it. */
 export class ChatTemplate {
   private readonly template: BoundedTemplate;
@@ -49,10 +52,21 @@ export class ChatTemplate {
       );
     } catch (cause) {
       if (cause instanceof TemplateLimitError) {
-        throw new VerlError("VERL_DATA_CHAT_TEMPLATE", `The chat template does too much: ${cause.message}.`, {
+        const length = charactersOf(messages);
+        const { message, hint } =
+          length > MANY_CHARACTERS
+            ? {
+                message: `The messages have ${length} characters, too many for the chat template`,
+                hint: "Shorten them: tools' results by actor_rollout_ref.rollout.multi_turn.max_tool_response_length.",
+              }
+            : {
+                message: "The chat template does too much",
+                hint: `Templates come with models: look at this one, or set another one${this.inKey()}.`,
+              };
+        throw new VerlError("VERL_DATA_CHAT_TEMPLATE", `${message}: ${cause.message}.`, {
           location: { file: this.file },
           cause,
-          hint: `Templates come with models: look at this one, or set another one${this.inKey()}.`,
+          hint,
         });
       }
       const roles = messages.map((message) => message.role).join(", ");
@@ -80,6 +94,12 @@ export class ChatTemplate {
     }
     return values;
   }
+}
+
+function charactersOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, field) => sum + charactersOf(field), 0);
 }
 
 /** The template engine has no bigint; its decimal digits are what a template would print. */

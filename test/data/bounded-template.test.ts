@@ -35,6 +35,26 @@ describe("a chat template", () => {
     );
   });
 
+  it.each([
+    ["in one text", "{{ messages[0].content }}", 10_485_760, "it makes a text of 10485760 characters"],
+    [
+      "time and again",
+      "{% for i in range(1000) %}{% set x = messages[0].content %}{% endfor %}",
+      2_000_000,
+      "it does not",
+    ],
+  ])("is not blamed for messages that are too long for any template: %s", (_, source, length, why) => {
+    expect(() => render(source, "x".repeat(length))).toThrow(
+      expect.objectContaining({
+        code: "VERL_DATA_CHAT_TEMPLATE",
+        message: expect.stringContaining(
+          `The messages have ${length + "user".length} characters, too many for the chat template: ${why}`,
+        ),
+        hint: expect.stringContaining("multi_turn.max_tool_response_length"),
+      }),
+    );
+  });
+
   it("that calls itself without end is an error too", () => {
     expect(() => render("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}")).toThrow(
       expect.objectContaining({ code: "VERL_DATA_CHAT_TEMPLATE" }),
