@@ -59,7 +59,7 @@ export class ToolBox {
         if (tools.has(name)) {
           throw new VerlError("VERL_AGENT_TOOL", `Two tools are called "${name}".`, {
             location: { file: this.path!, path: OPTION },
-            hint: "Give one of them another name in its tool_schema, or choose a server's tools by name.",
+            hint: "Give one of them another name in its tool_schema; of an MCP server, leave it out by tool_selected_list or set tool_name_prefix.",
           });
         }
         tools.set(name, offered);

@@ -49,6 +49,11 @@ export const tools = [
               default: null,
               description: "Names of the tools that are offered; null: all.",
             },
+            tool_name_prefix: {
+              type: "boolean",
+              default: false,
+              description: "Call each tool `<server>_<tool>`, so that servers may have tools of one name.",
+            },
           },
         },
         rate_limit: rateLimitOption(10),

@@ -259,6 +259,7 @@ describe("a tools file", () => {
     });
     await expect(open("  - class_name: calculator\n  - class_name: calculator\n")).rejects.toMatchObject({
       code: "VERL_AGENT_TOOL",
+      hint: expect.stringMatching(/tool_schema; .*tool_selected_list .*tool_name_prefix/) as unknown,
     });
   });
 });

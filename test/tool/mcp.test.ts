@@ -67,6 +67,31 @@ describe("an MCP server over standard streams", () => {
     await beside.parts.close();
   });
 
+  it("may have tools of another server's names, which are then told apart by the servers", async () => {
+    const two = (more: string): string => `tools:
+  - class_name: mcp
+    config:
+      mcp:
+        mcp_servers_config_path: ${fileOf("servers.json", JSON.stringify({ mcpServers: { one: stdio, "t.w.o": stdio } }))}
+        tool_selected_list: ${more}
+`;
+    const alike = toolAgent({ tools: two("[fail, echo]") });
+    await expect(alike.parts.tools()).rejects.toMatchObject({
+      code: "VERL_AGENT_TOOL",
+      message: 'The MCP servers "one" and "t.w.o" both offer a tool "echo".',
+      hint: expect.stringContaining("tool_name_prefix: true") as unknown,
+    });
+    await alike.parts.close();
+    const { text } = await converse({
+      tools: two("[one_echo, t_w_o_echo]\n        tool_name_prefix: true"),
+      say: (turn) =>
+        [callOf("one_echo", { text: "1" }) + callOf("t_w_o_echo", { text: "2" }), callOf("echo"), ""][turn]!,
+      overrides: ["max_parallel_calls=2"],
+    });
+    expect(text).toMatch(/<\|tool\|>1\n.*\n<\|tool\|>2\n/);
+    expect(text).toContain("The tools are: one_echo, t_w_o_echo.");
+  });
+
   it("answers calls; its errors are told to the model, and it sees little of the environment", async () => {
     process.env.NOT_FOR_SERVERS = "secret";
     const { text } = await converse({

@@ -15,7 +15,7 @@ import { McpConnection, type ListedTool } from "./connection.ts";
 import { readServersFile } from "./servers-file.ts";
 
 export interface McpOptions {
-  mcp: { mcp_servers_config_path: string; tool_selected_list: readonly string[] | null };
+  mcp: { mcp_servers_config_path: string; tool_selected_list: readonly string[] | null; tool_name_prefix: boolean };
   rate_limit: number;
   timeout: number;
 }
@@ -34,14 +34,20 @@ export class McpTools extends ToolServer {
   }
 
   async open(): Promise<readonly Tool[]> {
-    const wanted = this.options.mcp.tool_selected_list;
-    const lists = await Promise.all(this.connections.map(async (server) => ({ server, tools: await server.list() })));
-    checkSelected(wanted ?? [], lists);
-    return lists.flatMap(({ server, tools }) =>
-      tools
-        .filter(({ name }) => wanted === null || wanted.includes(name))
-        .map((tool) => new McpTool(server, tool, this.rate)),
+    const { tool_selected_list: wanted, tool_name_prefix } = this.options.mcp;
+    const lists = await Promise.all(
+      this.connections.map(async (server): Promise<NamedTool[]> => {
+        const prefix = tool_name_prefix ? `${server.name.replace(/[^A-Za-z0-9_-]/g, "_")}_` : "";
+        return (await server.list()).map((tool) => ({ server, tool, name: `${prefix}${tool.name}` }));
+      }),
     );
+    checkSelected(
+      wanted ?? [],
+      this.connections.map((server, index) => ({ server, names: lists[index]!.map(({ name }) => name) })),
+    );
+    const offered = lists.flat().filter(({ name }) => wanted === null || wanted.includes(name));
+    checkNames(offered);
+    return offered.map((named) => new McpTool(named, this.rate));
   }
 
   async close(): Promise<void> {
@@ -49,16 +55,40 @@ export class McpTools extends ToolServer {
   }
 }
 
+/** A tool, under the name that the model calls it by. */
+interface NamedTool {
+  server: McpConnection;
+  tool: ListedTool;
+  name: string;
+}
+
+/** @throws VerlError VERL_AGENT_TOOL for tools of one name, which the model could not tell apart */
+function checkNames(tools: readonly NamedTool[]): void {
+  const byName = new Map<string, NamedTool>();
+  for (const named of tools) {
+    const other = byName.get(named.name);
+    byName.set(named.name, named);
+    if (other === undefined) continue;
+    throw new VerlError(
+      "VERL_AGENT_TOOL",
+      `The MCP servers "${other.server.name}" and "${named.server.name}" both offer a tool "${named.name}".`,
+      {
+        hint: "Set `tool_name_prefix: true` beside `mcp_servers_config_path`: tools are then called <server>_<tool>, in `tool_selected_list` too.",
+      },
+    );
+  }
+}
+
 /** @throws VerlError VERL_AGENT_TOOL for a name that no server has, with those that there are */
 function checkSelected(
   wanted: readonly string[],
-  lists: readonly { server: McpConnection; tools: readonly ListedTool[] }[],
+  lists: readonly { server: McpConnection; names: readonly string[] }[],
 ): void {
-  const names = lists.flatMap(({ tools }) => tools.map(({ name }) => name));
-  const missing = wanted.find((name) => !names.includes(name));
+  const all = lists.flatMap(({ names }) => names);
+  const missing = wanted.find((name) => !all.includes(name));
   if (missing === undefined) return;
-  const meant = nearest(missing, names);
-  const there = lists.map(({ server, tools }) => `"${server.name}" has ${listed(tools.map(({ name }) => name))}`);
+  const meant = nearest(missing, all);
+  const there = lists.map(({ server, names }) => `"${server.name}" has ${names.join(", ") || "none"}`);
   throw new VerlError(
     "VERL_AGENT_TOOL",
     `\`tool_selected_list\` names "${missing}", which no MCP server has: ${there.join("; ")}.`,
@@ -68,18 +98,16 @@ function checkSelected(
   );
 }
 
-const listed = (names: readonly string[]): string => names.join(", ") || "none";
-
 class McpTool extends Tool {
   readonly schema: ToolSchema;
 
   constructor(
-    private readonly server: McpConnection,
-    { name, description, inputSchema }: ListedTool,
+    private readonly named: NamedTool,
     private readonly rate: TokenBucket,
   ) {
     super();
-    this.schema = { type: "function", function: { name, description, parameters: inputSchema } };
+    const { description, inputSchema: parameters } = named.tool;
+    this.schema = { type: "function", function: { name: named.name, description, parameters } };
   }
 
   override create(): Promise<string> {
@@ -89,6 +117,7 @@ class McpTool extends Tool {
 
   async execute(_instance: string, args: Readonly<Record<string, unknown>>, ctx: ToolContext): Promise<ToolResult> {
     await this.rate.take(1, ctx.signal);
-    return { content: await this.server.call(this.schema.function.name, args, ctx.signal) };
+    const { server, tool } = this.named;
+    return { content: await server.call(tool.name, args, ctx.signal) };
   }
 }
