@@ -8,6 +8,7 @@ import type { AgentLoop } from "./agent-loop.ts";
 import { AgentsFile } from "../config/agents-file.ts";
 import { readClassesFile } from "../config/classes-file.ts";
 import type { Interaction } from "./interaction.ts";
+import { meant, selectTools, toolsKwargsOf } from "./row-fields.ts";
 import { ToolBox, type OfferedTool } from "./tool-box.ts";
 import type { ToolParser } from "./tool-parser.ts";
 
@@ -21,6 +22,8 @@ export interface AgentPartsConfig {
   };
 }
 
+/** Tools that rows have arguments for and the run has not: so many are told of. */
+const UNKNOWN_SHOWN = 10;
 const MULTI_TURN = "actor_rollout_ref.rollout.multi_turn";
 
 /** What the agent loops of one run share: the tools, the interactions, the parser, each made when it is first asked for. */
@@ -29,6 +32,7 @@ export class AgentParts {
   private parsing: ToolParser | undefined;
   private talking: ReadonlyMap<string, Interaction> | undefined;
   private loops: AgentsFile | undefined;
+  private readonly unknown = new Set<string>();
 
   constructor(
     private readonly container: RunContainer,
@@ -49,6 +53,23 @@ export class AgentParts {
    */
   async toolsOf(row: Readonly<Record<string, unknown>>): Promise<ReadonlyMap<string, OfferedTool>> {
     return selectTools(await this.tools(), row);
+  }
+
+  /**
+   * A row's `tools_kwargs`, by tool. Those of a tool that the run does not have are told of once: a dataset may serve several runs.
+   * @throws VerlError VERL_AGENT_TOOL for one of another form
+   */
+  async toolsKwargsOf(row: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>> {
+    const kwargs = toolsKwargsOf(row);
+    const tools = await this.tools();
+    for (const [name, own] of Object.entries(kwargs)) {
+      if (own === null || tools.has(name) || this.unknown.has(name) || this.unknown.size === UNKNOWN_SHOWN) continue;
+      this.unknown.add(name);
+      this.log.warn(
+        `Rows have tools_kwargs for "${name}", which is no tool of this run; they are ignored. ${meant(name, tools).trimEnd()}`,
+      );
+    }
+    return kwargs;
   }
 
   /**
@@ -129,31 +150,6 @@ export class AgentParts {
     }
     return interactions;
   }
-}
-
-/** The tools of a row's `tool_selection`, in its order. @throws VerlError VERL_AGENT_TOOL */
-function selectTools(
-  tools: ReadonlyMap<string, OfferedTool>,
-  row: Readonly<Record<string, unknown>>,
-): ReadonlyMap<string, OfferedTool> {
-  const selection = rowField(row, "tool_selection");
-  if (!Array.isArray(selection)) return tools;
-  return new Map(
-    selection.map((name: string) => {
-      const tool = tools.get(name);
-      if (tool !== undefined) return [name, tool];
-      throw new VerlError("VERL_AGENT_TOOL", `A row's tool_selection names "${name}", which is no tool of this run.`, {
-        location: { path: `${MULTI_TURN}.tool_config_path` },
-        hint: `The tools are ${[...tools.keys()].join(", ") || "none"}.`,
-      });
-    }),
-  );
-}
-
-/** A field that agent loops read: a column of the row, or a field of its `extra_info`, where verl's data has it. */
-export function rowField(row: Readonly<Record<string, unknown>>, name: string): unknown {
-  const extra = row.extra_info as Readonly<Record<string, unknown>> | null | undefined;
-  return row[name] ?? extra?.[name] ?? undefined;
 }
 
 /** The schemas as chat templates take them. */

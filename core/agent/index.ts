@@ -1,4 +1,4 @@
-export { AGENT_PARTS, AgentParts, rowField, schemasOf, type AgentPartsConfig } from "./agent-parts.ts";
+export { AGENT_PARTS, AgentParts, schemasOf, type AgentPartsConfig } from "./agent-parts.ts";
 export * from "./agent-loop.ts";
 export type { AssembleOptions } from "./assemble.ts";
 export { functionTool, type ArgumentsOf, type FunctionToolOptions } from "./function-tool.ts";
@@ -9,6 +9,7 @@ export { loadAgentFunction, type AgentEndpoint, type AgentFunction, type AgentTa
 export { LoopRunner, type LoopRunnerOptions, type LoopRunOptions, type LoopRunResult } from "./loop-runner.ts";
 export { startsInReasoning } from "./reasoning-start.ts";
 export { RolloutRouter } from "./rollout-router.ts";
+export { rowField, rowObject } from "./row-fields.ts";
 export * from "./tool-parser.ts";
 export * from "./tool-parsing/index.ts";
 export { containStrayErrors } from "./stray-errors.ts";

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { DataProto } from "../batch/data-proto.ts";
 import type { ChatMessage } from "../data/tokenizer.ts";
 import type { RolloutEngine, SamplingParams } from "../engine/rollout-engine.ts";
@@ -78,8 +79,8 @@ export class LoopRunner {
    */
   async run(batch: DataProto, run: LoopRunOptions): Promise<LoopRunResult> {
     const samples = samplesOf(batch, run.validate);
-    const agents = samples.map(({ row }) =>
-      typeof row.agent_name === "string" ? row.agent_name : this.options.defaultLoop,
+    const agents = samples.map(({ row: { agent_name: name } }) =>
+      typeof name === "string" ? name : name === undefined || name === null ? this.options.defaultLoop : inspect(name),
     );
     const loops = agents.map((agent) => this.loopOf(agent));
     const seeds = samples.map(() => run.rng.nextU32());

@@ -109,7 +109,8 @@ export class ToolSession {
     const { name } = schema.function;
     let instance = this.instances.get(name);
     if (instance === undefined) {
-      const own = (this.kwargs[name] as { create_kwargs?: Record<string, unknown> } | null | undefined)?.create_kwargs;
+      const own = (this.kwargs[name] as { create_kwargs?: Record<string, unknown> | null } | null | undefined)
+        ?.create_kwargs;
       // Not the call's own signal: the instance outlives the call that opened it.
       instance = new ToolInstance(tool, own ?? {}, context);
       this.instances.set(name, instance);

@@ -23,7 +23,10 @@ export const ERROR_CODES = {
     blame: "user",
     when: "An agent's file is missing, does not load or exports no such function, or its agent leaves nothing to train on.",
   },
-  VERL_AGENT_INTERACTION: { blame: "user", when: "A row names an interaction that the run does not have." },
+  VERL_AGENT_INTERACTION: {
+    blame: "user",
+    when: "A row names an interaction that the run does not have, or lacks what the interaction needs.",
+  },
   VERL_AGENT_LOOP_FAILED: {
     blame: "host",
     when: "A whole step's generation failed: no prompt had an answer after all retries.",
@@ -39,7 +42,7 @@ export const ERROR_CODES = {
   },
   VERL_AGENT_TOOL: {
     blame: "user",
-    when: "Tools of a run have no name or the same name, a schema that is none, or a row or an option selects one that there is not.",
+    when: "Tools of a run have no name or the same name, a schema that is none, or a row or an option selects one that there is not, or a row's arguments for one are no object.",
   },
   VERL_AGENT_TOOL_FORMAT: {
     blame: "user",

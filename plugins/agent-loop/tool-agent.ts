@@ -4,7 +4,7 @@ import {
   CONFIG,
   inject,
   LOGGER,
-  rowField,
+  rowObject,
   schemasOf,
   TOKENIZER,
   TurnTokens,
@@ -45,7 +45,10 @@ export class ToolAgentLoop extends AgentLoop {
 
   async run(sample: AgentSample, ctx: AgentContext): Promise<Trajectory> {
     const tools = await this.parts.toolsOf(sample.row);
-    const interactionKwargs = rowField(sample.row, "interaction_kwargs") as Record<string, unknown> | undefined;
+    const { hasInteractions } = this.parts;
+    const interactionKwargs = hasInteractions
+      ? rowObject(sample.row, "interaction_kwargs", "VERL_AGENT_INTERACTION")
+      : {};
     const { multi_turn: limits } = this.config.actor_rollout_ref.rollout;
     const conversation = new ToolConversation({
       looksForDrift: limits.template_drift !== "append" || this.begun++ % LOOKED_AT === 0,
@@ -55,9 +58,9 @@ export class ToolAgentLoop extends AgentLoop {
       tokenizer: this.tokenizer,
       tokens: this.tokensFor(tools),
       parser: this.parts.parser,
-      interaction: this.parts.hasInteractions ? this.parts.interaction(interactionKwargs?.name) : undefined,
-      interactionKwargs: interactionKwargs ?? {},
-      toolsKwargs: (rowField(sample.row, "tools_kwargs") ?? {}) as Record<string, unknown>,
+      interaction: hasInteractions ? this.parts.interaction(interactionKwargs.name) : undefined,
+      interactionKwargs,
+      toolsKwargs: await this.parts.toolsKwargsOf(sample.row),
       limits,
       log: this.log,
     });

@@ -190,6 +190,10 @@ describe("LoopRunner with other loops", () => {
     expect([...batch.tensor("responses", "int32").data]).toEqual([7, 0, 0, 7, 0, 0, 6, 0, 0, 6, 0, 0]);
     expect(created).toEqual(["special", "usual"]);
     await expect(runner.run(prompts(1, 1, { agent_name: ["nobody"] }), run())).rejects.toThrow("unknown agent loop");
+    // A name that is no text is looked for, and not passed over.
+    const before = created.length;
+    await runner.run(prompts(1, 1, { agent_name: [5] }), run());
+    expect(created.slice(before)).toEqual(["5"]);
   });
 
   it("gives a loop its sample, and its metrics a place", async () => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { FakeRollout } from "./fake-rollout.ts";
-import { callOf, converse, registerOnce } from "./support/conversation.ts";
+import { callOf, converse, registerOnce, toolAgent } from "./support/conversation.ts";
 import { events, testTools, toolsFile } from "./support/tools.ts";
 
 registerOnce(testTools);
@@ -224,8 +224,57 @@ describe("instances of tools", () => {
     expect(text).toContain('there is no tool "add". The tools are: ping.');
     await expect(converse({ tools: ADD, row: { tool_selection: ["pin"] }, say: () => "x" })).rejects.toMatchObject({
       code: "VERL_AGENT_TOOL",
-      hint: expect.stringContaining("add, ping") as unknown,
+      hint: "Did you mean ping? The tools are add, ping.",
     });
+  });
+
+  it.each([
+    [
+      { tool_selection: "ping" },
+      'tool_selection is the string "ping", not a list',
+      "Did you mean ping? The tools are add, ping.",
+    ],
+    [
+      { extra_info: { tool_selection: { ping: true } } },
+      "tool_selection is an object, not a list",
+      "The tools are add, ping.",
+    ],
+    [{ tool_selection: ["ping", 3] }, "tool_selection names a number, which", "The tools are add, ping."],
+    [{ tools_kwargs: "{}" }, 'tools_kwargs is the string "{}", not an object', "has to be parsed"],
+    [{ extra_info: { tools_kwargs: { ping: 3 } } }, "tools_kwargs.ping is a number, not an object", "extra_info"],
+    [{ tools_kwargs: { ping: { create_kwargs: [] } } }, "tools_kwargs.ping.create_kwargs is an array", "extra_info"],
+  ])("are not chosen or opened by a row's %j", async (row, message, hint) => {
+    await expect(converse({ tools: ADD, row, say: () => "x" })).rejects.toMatchObject({
+      code: "VERL_AGENT_TOOL",
+      message: expect.stringContaining(message) as unknown,
+      hint: expect.stringContaining(hint) as unknown,
+    });
+  });
+
+  it("that the run does not have are told of where rows have arguments for them, once", async () => {
+    const { loop, parts, log, tokenizer } = toolAgent({ tools: ADD });
+    const row = { tools_kwargs: { pign: { create_kwargs: {} }, ping: { create_kwargs: null }, other: null } };
+    const ids = tokenizer.encode("x<|end|>");
+    const rollout = new FakeRollout(() => ({
+      ids,
+      logprobs: new Float32Array(ids.length),
+      stopReason: "stop",
+      weightVersion: 0,
+    }));
+    const sample = { messages: [], promptIds: Int32Array.of(1), uid: "u", sampleIndex: 0, row, validate: false };
+    const ctx = {
+      rollout,
+      sampling: { seed: 0, max_tokens: 9 },
+      signal: new AbortController().signal,
+      metric: () => undefined,
+    };
+    for (let times = 0; times < 2; times += 1) await loop.run(sample, ctx as never);
+    await parts.close();
+    expect(log.lines).toEqual([
+      expect.stringMatching(
+        /tools_kwargs for "pign", which is no tool .* Did you mean ping\? The tools are add, ping\.$/,
+      ),
+    ]);
   });
 
   it("that hang are given up after their deadline, and the conversation goes on", async () => {

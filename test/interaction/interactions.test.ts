@@ -54,6 +54,8 @@ describe("an interaction", () => {
       converse({ ...again, row: { interaction_kwargs: { name: "agian" } }, say: () => "x" }),
     ).rejects.toMatchObject({ code: "VERL_AGENT_INTERACTION", hint: expect.stringContaining("again") as unknown });
     await expect(converse({ ...again, row: {}, say: () => "x" })).rejects.toThrow("A row names no interaction");
+    const text = converse({ ...again, row: { interaction_kwargs: "again" }, say: () => "x" });
+    await expect(text).rejects.toThrow('interaction_kwargs is the string "again", not an object');
   });
 });
 
@@ -131,6 +133,23 @@ describe("gsm8k", () => {
     });
     expect(text.match(/That is not right/g)).toHaveLength(2);
     expect(trajectory.extraFields).toMatchObject({ turn_scores: [0, 0, 1], interaction_score: 1 });
+  });
+});
+
+it.each([
+  [{}, "the ground truth is undefined"],
+  [{ ground_truth: null }, "the ground truth is null"],
+  [{ ground_truth: { target: 42 } }, "the ground truth is object"],
+])("gsm8k says where a row has no ground truth: %j", async (kwargs, what) => {
+  await expect(
+    converse({
+      interactions: "interaction:\n  - { name: gsm8k, class_name: gsm8k }\n",
+      row: { interaction_kwargs: { name: "gsm8k", ...kwargs } },
+      say: () => "#### 42",
+    }),
+  ).rejects.toMatchObject({
+    code: "VERL_AGENT_INTERACTION",
+    message: `A row's interaction_kwargs.ground_truth cannot be compared with: ${what}, not a string or number.`,
   });
 });
 
