@@ -29,10 +29,14 @@ export class InlineTransport implements Transport {
     const handles: InlineRank[] = [];
     for (const place of pool.places) {
       const { rank, localRank, localWorldSize } = place;
-      const peers = new MeetingPeers(
+      const peers: MeetingPeers = new MeetingPeers(
         rank,
         pool.worldSize,
-        (turn, value) => new Promise((resolve) => hub.bring(rank, turn, value, resolve)),
+        (next, value) =>
+          new Promise((deliver) => {
+            const turn = next();
+            hub.bring(rank, turn, { value, deliver, missed: (gone) => peers.missed(gone, turn) });
+          }),
       );
       const context = {
         rank,
@@ -88,8 +92,12 @@ class InlineRank implements RankHandle {
       if (this.disposed) return end();
       this.calls.add(end);
       this.peers
-        .within(call, async () => callRegistered(this.worker, method, args))
-        .then(resolve, reject)
+        .within(call, `${group}.${method}`, async () => callRegistered(this.worker, method, args))
+        .then((result) => {
+          if (call.whole) this.hub.leave(rank, call);
+          resolve(result);
+        })
+        .catch(reject)
         .finally(() => this.calls.delete(end));
     });
   }

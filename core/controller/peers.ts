@@ -4,8 +4,9 @@ import { CallLanes, OUTSIDE, type GroupCall } from "./group-call.ts";
 
 /**
  * The ranks of one group among themselves. Every rank makes the same exchanges in the same order, counted from the start of the call in
- * which it makes them: calls that overlap exchange apart. A rank that is missing keeps the others waiting, and when it has failed, theirs
- * fail too. An exchange in a call that does not run on every rank, or after its call has ended, fails: VERL_WORKER_FAILED.
+ * which it makes them: calls that overlap exchange apart. A rank that is late keeps the others waiting; when it has failed, or ended its
+ * part of the call without an exchange, theirs fail too. So does one in a call that does not run on every rank, and one after its call
+ * has ended: VERL_WORKER_FAILED. Work outside of calls, such as a constructor's, never ends: what is missing there is waited for.
  */
 export interface Peers {
   readonly rank: number;
@@ -20,16 +21,21 @@ export interface Peers {
 }
 
 /** Number of an exchange. */
-export interface Turn extends Pick<GroupCall, "id" | "lane"> {
+export interface Turn extends CallKey {
   /** Counts the rank's exchanges of the call from 0. */
   readonly round: number;
 }
 
-/** Brings a value to an exchange and waits for those of all ranks. */
-export type Meet = (turn: Turn, value: unknown) => Promise<unknown[]>;
+/** What tells a call from others. */
+export type CallKey = Pick<GroupCall, "id" | "lane">;
+
+/** Brings a value to an exchange and waits for those of all ranks. @param next numbers the exchange: called for a value that can be sent */
+export type Meet = (next: () => Turn, value: unknown) => Promise<unknown[]>;
 
 /** The exchanges of one call on one rank. */
 interface Scope {
+  /** What is called: `actor.updateActor`. */
+  work: string;
   round: number;
   /** Where there are none any more: the error that says why. */
   broken?: () => VerlError;
@@ -46,12 +52,13 @@ interface Within {
 
 const ON_ALL = "Call the method on every rank at once: by its own modes, or by executeAll.";
 const IN_TIME = "Wait for every exchange before the method returns.";
+const ALIKE = "Every rank makes the same exchanges in a call, in the same order.";
 
 const current = new AsyncLocalStorage<Within>();
 
 /** Peers that meet in any way; a transport that has shared memory overrides `sum`. */
 export class MeetingPeers implements Peers {
-  private readonly scopes = new CallLanes<Scope>(() => ({ round: 0, waiting: new Set() }));
+  private readonly scopes = new CallLanes<Scope>(() => ({ work: "", round: 0, waiting: new Set() }));
 
   constructor(
     readonly rank: number,
@@ -60,7 +67,7 @@ export class MeetingPeers implements Peers {
   ) {}
 
   exchange<T>(value: T): Promise<T[]> {
-    return this.meeting((next) => this.meet(next(), value) as Promise<T[]>);
+    return this.meeting((next) => this.meet(next, value) as Promise<T[]>);
   }
 
   async sum(values: Float32Array | Float64Array): Promise<void> {
@@ -71,14 +78,21 @@ export class MeetingPeers implements Peers {
     addInOrder(values, parts);
   }
 
-  /** Does the work of a call: exchanges that it makes, now or later, are this call's. */
-  async within<T>(call: GroupCall, work: () => Promise<T>): Promise<T> {
+  /**
+   * Does the work of a call: exchanges that it makes, now or later, are this call's.
+   * @param name of what is called, for messages: `actor.updateActor`
+   */
+  async within<T>(call: GroupCall, name: string, work: () => Promise<T>): Promise<T> {
     // Nothing to keep apart, and following the work would cost a little at each of its promises.
     if (this.worldSize === 1) return work();
     const scope = this.scopes.at(call)!;
+    scope.work = name;
     if (!call.whole) this.break(scope, "cannot exchange with ranks on which its call does not run.", ON_ALL);
     try {
-      return await current.run({ peers: this, call, scope, outer: current.getStore() }, work);
+      const result = await current.run({ peers: this, call, scope, outer: current.getStore() }, work);
+      // Where the work has failed the controller tells the others, and why.
+      if (!scope.broken) this.leave(call, scope.round);
+      return result;
     } finally {
       this.break(scope, "exchanges with the other ranks after its call has ended.", IN_TIME);
       this.forget(call);
@@ -95,8 +109,20 @@ export class MeetingPeers implements Peers {
     this.forget(call);
   }
 
+  /** A rank has ended its part of a call without an exchange to which this one has come. */
+  missed(rank: number, call: CallKey): void {
+    const scope = this.scopes.at(call);
+    if (!scope) return;
+    const ended = `rank ${rank} has ended its part of ${scope.work} without this exchange.`;
+    this.break(scope, `waited for the other ranks, but ${ended}`, ALIKE);
+    this.forget(call);
+  }
+
+  /** This rank has ended its part of a call after so many exchanges; for those that tell the others themselves. */
+  protected leave(_call: GroupCall, _rounds: number): void {}
+
   /** Called once a call, or every one, exchanges no more; for those that keep something of it. */
-  protected forget(_call?: GroupCall): void {}
+  protected forget(_call?: CallKey): void {}
 
   /**
    * What `begin` waits for, unless the call is interrupted first.
@@ -177,44 +203,60 @@ export function addInOrder(
 /** A rank without others. */
 export const alone: Peers = new MeetingPeers(0, 1, (_, value) => Promise.resolve([value]));
 
-interface Round {
-  values: unknown[];
-  missing: number;
-  deliver: ((all: unknown[]) => void)[];
+/** A rank at an exchange. */
+export interface Brought {
+  readonly value: unknown;
+  /** Given the values in rank order, once all have come. Never called where the exchange's call is interrupted. */
+  readonly deliver: (all: unknown[]) => void;
+  /** Told of a rank that will not come, since it has ended its part of the call. */
+  readonly missed: (rank: number) => void;
+}
+
+/** The exchanges of one call, by number: what each rank brought. */
+interface Meetings {
+  readonly rounds: Map<number, Map<number, Brought>>;
+  /** Ranks that have ended their part. */
+  readonly left: Set<number>;
+  /** It exchanges no more. */
+  closed: boolean;
 }
 
 /** Where exchanges meet in the controller: collects what the ranks bring and gives all of it to each once the last has come. */
 export class ExchangeHub {
-  private readonly calls = new CallLanes(() => ({ rounds: new Map<number, Round>(), closed: false }));
+  private readonly calls = new CallLanes<Meetings>(() => ({ rounds: new Map(), left: new Set(), closed: false }));
 
   constructor(private readonly worldSize: number) {}
 
-  /** @param deliver gets the values in rank order; never called where the exchange's call is interrupted. */
-  bring(rank: number, turn: Turn, value: unknown, deliver: (all: unknown[]) => void): void {
+  bring(rank: number, turn: Turn, brought: Brought): void {
     const call = this.calls.at(turn);
     if (!call || call.closed) return;
-    const { rounds } = call;
-    const open = rounds.get(turn.round) ?? {
-      values: new Array<unknown>(this.worldSize),
-      missing: this.worldSize,
-      deliver: [],
-    };
-    rounds.set(turn.round, open);
-    open.values[rank] = value;
-    open.deliver.push(deliver);
-    open.missing -= 1;
-    if (open.missing > 0) return;
-    rounds.delete(turn.round);
-    for (const give of open.deliver) give(open.values);
+    const round = call.rounds.get(turn.round) ?? new Map<number, Brought>();
+    call.rounds.set(turn.round, round.set(rank, brought));
+    for (const gone of call.left) if (!round.has(gone)) return brought.missed(gone);
+    if (round.size < this.worldSize) return;
+    call.rounds.delete(turn.round);
+    const all = Array.from({ length: this.worldSize }, (_, from) => round.get(from)!.value);
+    for (const { deliver } of round.values()) deliver(all);
+  }
+
+  /** A rank has ended its part of a call, and has brought what it does. */
+  leave(rank: number, key: CallKey): void {
+    const call = this.calls.at(key);
+    if (!call || call.closed) return;
+    call.left.add(rank);
+    for (const round of call.rounds.values()) {
+      if (round.has(rank)) continue;
+      for (const { missed } of round.values()) missed(rank);
+    }
   }
 
   /** A rank has failed in the call, or in all of them, and the others are told not to wait: forgets what was brought, and what will be. */
-  interrupt(call?: GroupCall): void {
-    const closing = call ? [this.calls.at(call)] : this.calls.all();
-    for (const state of closing) {
-      if (!state) continue;
-      state.closed = true;
-      state.rounds.clear();
+  interrupt(key?: CallKey): void {
+    const closing = key ? [this.calls.at(key)] : this.calls.all();
+    for (const call of closing) {
+      if (!call) continue;
+      call.closed = true;
+      call.rounds.clear();
     }
   }
 }

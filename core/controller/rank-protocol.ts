@@ -1,5 +1,5 @@
 import type { GroupCall } from "./group-call.ts";
-import type { Turn } from "./peers.ts";
+import type { CallKey, Turn } from "./peers.ts";
 
 /**
  * What the controller and a rank say to each other: heads of `ChannelMessage`. `Packed` fields are `payload.ts`'s.
@@ -9,7 +9,7 @@ import type { Turn } from "./peers.ts";
  */
 
 /** Raised when a message changes its meaning; both ends run the same version of the package otherwise. */
-export const PROTOCOL = 3;
+export const PROTOCOL = 4;
 
 /** JSON with references to the message's blobs. */
 export type Packed = unknown;
@@ -23,6 +23,8 @@ export type ToRank =
   | { type: "exchange"; turn: Turn; values: Packed }
   /** A rank has failed: exchanges in that call, or in every one, fail. */
   | { type: "interrupt"; reason: string; call?: GroupCall }
+  /** A rank has ended its part of that call without an exchange to which this one has come. */
+  | { type: "missed"; call: CallKey; rank: number }
   | { type: "ping" }
   | { type: "stop" };
 

@@ -8,7 +8,7 @@ import type { GroupCall } from "./group-call.ts";
 import type { HealthEvent } from "./health.ts";
 import { unpackError } from "./packed-error.ts";
 import { nothingLive, pack, unpack } from "./payload.ts";
-import type { ExchangeHub } from "./peers.ts";
+import type { ExchangeHub, Turn } from "./peers.ts";
 import type { ChannelMessage, Lent, RankChannel } from "./rank-channel.ts";
 import { PROTOCOL, type FromRank, type RankSpec, type ToRank } from "./rank-protocol.ts";
 import type { RankPlace } from "./resource-pool.ts";
@@ -52,6 +52,8 @@ export async function startRank(
 
 interface Pending {
   method: string;
+  /** The group's call that it is a part of. */
+  whole: GroupCall;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
   live: CallLive;
@@ -136,7 +138,7 @@ class RemoteRank implements RankHandle {
     return new Promise((resolve, reject) => {
       const { packed, blobs } = pack(args, `an argument of ${this.request.name}.${method}`, live);
       const id = this.nextCall++;
-      this.calls.set(id, { method, resolve, reject, live });
+      this.calls.set(id, { method, whole: call, resolve, reject, live });
       this.send({ type: "call", id, call, method, args: packed }, blobs);
       live.follow();
     });
@@ -202,7 +204,10 @@ class RemoteRank implements RankHandle {
           }),
         );
       case "result":
-        return this.settle(message.id, (call) => call.resolve(unpack(message.value, blobs, nothingLive)));
+        return this.settle(message.id, (call) => {
+          this.options.hub?.leave(this.rank, call.whole);
+          call.resolve(unpack(message.value, blobs, nothingLive));
+        });
       case "error":
         return this.settle(message.id, (call) => {
           const error = unpackError(message.error);
@@ -218,16 +223,24 @@ class RemoteRank implements RankHandle {
       case "uncaught":
         return void (this.uncaught = unpackError(message.error));
       case "exchange":
-        return this.options.hub?.bring(this.rank, message.turn, unpack(message.value, blobs, nothingLive), (all) => {
-          const { packed, blobs: bytes } = pack(all, `an exchange of ${this.request.name}`, nothingLive);
-          this.send({ type: "exchange", turn: message.turn, values: packed }, bytes);
-        });
+        return this.bring(message.turn, unpack(message.value, blobs, nothingLive));
       case "pong":
       case "stopped":
         return;
       default:
         throw new TypeError(`its type is ${JSON.stringify((message as { type: unknown }).type)}`);
     }
+  }
+
+  private bring(turn: Turn, value: unknown): void {
+    this.options.hub?.bring(this.rank, turn, {
+      value,
+      deliver: (all) => {
+        const { packed, blobs } = pack(all, `an exchange of ${this.request.name}`, nothingLive);
+        this.send({ type: "exchange", turn, values: packed }, blobs);
+      },
+      missed: (rank) => this.send({ type: "missed", call: turn, rank }),
+    });
   }
 
   /** A listener that fails ends the call; the rank is not to blame. */

@@ -4,12 +4,11 @@ import { importSource, loadPlugin, type Logger, type MetricsSink } from "../regi
 import type { WorkerPart } from "./class-with-init-args.ts";
 import { constructParts, methodsOf } from "./colocated.ts";
 import { undisposed } from "./rank-end.ts";
-import type { GroupCall } from "./group-call.ts";
 import { Listener } from "./listener.ts";
 import { packError, unpackError } from "./packed-error.ts";
 import { failedPart, PartFailure } from "./part-failure.ts";
 import { nothingLive, pack, unpack, type LiveBridge } from "./payload.ts";
-import { MeetingPeers, type Turn } from "./peers.ts";
+import { MeetingPeers, type CallKey, type Turn } from "./peers.ts";
 import type { ChannelMessage, Lent, RankChannel } from "./rank-channel.ts";
 import { importForRank } from "./rank-import.ts";
 import { PROTOCOL, type FromRank, type PackedError, type RankSpec, type ToRank } from "./rank-protocol.ts";
@@ -75,6 +74,9 @@ class RankServer {
       case "interrupt":
         this.forgetExchanges(message.call);
         return this.peers?.interrupt(message.reason, message.call);
+      case "missed":
+        this.forgetExchanges(message.call);
+        return this.peers?.missed(message.rank, message.call);
       case "ping":
         return this.send({ type: "pong" });
       case "stop":
@@ -155,7 +157,7 @@ class RankServer {
         throw new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no registered method "${method}".`);
       }
       const values = unpack(args, blobs, bridge) as unknown[];
-      const result = await peers.within(call, () => callRegistered(worker, method, values));
+      const result = await peers.within(call, `${this.name}.${method}`, () => callRegistered(worker, method, values));
       const { packed, blobs: bytes } = pack(result, `the result of ${this.name}.${method}`, nothingLive);
       this.send({ type: "result", id, value: packed }, bytes);
     } catch (error) {
@@ -171,8 +173,9 @@ class RankServer {
   }
 
   private peersThroughController({ rank, worldSize, name }: RankSpec): MeetingPeers {
-    return new MeetingPeers(rank, worldSize, (turn, value) => {
+    return new MeetingPeers(rank, worldSize, (next, value) => {
       const { packed, blobs } = pack(value, `an exchange of ${name}`, nothingLive);
+      const turn = next();
       this.send({ type: "exchange", turn, value: packed }, blobs);
       return new Promise((resolve) => this.exchanges.set(turnKey(turn), { id: turn.id, resolve }));
     });
@@ -184,7 +187,7 @@ class RankServer {
   }
 
   /** Nobody waits any more for the exchanges of a call, or of any. */
-  private forgetExchanges(call?: GroupCall): void {
+  private forgetExchanges(call?: CallKey): void {
     for (const [key, { id }] of this.exchanges) if (!call || call.id === id) this.exchanges.delete(key);
   }
 

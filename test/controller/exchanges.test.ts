@@ -8,6 +8,7 @@ import { WorkerGroup, type GroupOf } from "../../core/controller/worker-group.ts
 import { createLogger } from "../../core/registry/index.ts";
 import { failure } from "./failure.ts";
 import { loadPlugin } from "./load-dispatch-modes.ts";
+import { TcpTransport } from "./tcp-transport.ts";
 import { Meeting } from "./workers/meeting.ts";
 
 /* Exchanges between ranks belong to the call in which they are made, wherever the ranks are. */
@@ -26,7 +27,8 @@ const INTERRUPTED = `waited for the other ranks, but rank 2 failed: ${FAILED}`;
 describe.each<[string, () => Transport]>([
   ["inline", () => new InlineTransport()],
   ["in threads", () => new ThreadTransport()],
-])("ranks %s", (_, make) => {
+  ["over connections", () => new TcpTransport()],
+])("ranks %s", (kind, make) => {
   const transport = make();
   let group: GroupOf<Meeting>;
 
@@ -121,6 +123,45 @@ describe.each<[string, () => Transport]>([
       expect(sums).toEqual([1, 2, 3].map((factor) => [0, 1, 2].map(() => [6 * factor, 12 * factor, 18 * factor])));
     }
     await inStep();
+  });
+
+  const ended = (rank: number, method: string): string =>
+    `waited for the other ranks, but rank ${rank} has ended its part of Meeting.${method} without this exchange.`;
+
+  it.each([
+    { times: [0, 1, 1], delays: [0, 50, 0], length: 0 },
+    { times: [0, 1, 1], delays: [0, 0, 0], length: 5 },
+    { times: [0, 1, 1], delays: [0, 0, 50], length: 6000 },
+    { times: [2, 3, 3], delays: [0, 20, 0], length: 0 },
+    { times: [2, 3, 2], delays: [20, 0, 0], length: 6000 },
+    { times: [1, 2, 2], delays: [50, 0, 0], length: 20_000 },
+  ])("do not wait for one that ends its part without them: %j", async ({ times, delays, length }) => {
+    const error = await failure(group.meetOften(times, delays, length));
+    expect(error).toMatchObject({
+      code: "VERL_WORKER_FAILED",
+      hint: "Every rank makes the same exchanges in a call, in the same order.",
+      details: { method: "meetOften" },
+    });
+    expect(error.message).toMatch(/^Rank [12] waited/);
+    const missing = [0, 2].filter((rank) => times[rank] === Math.min(...times));
+    expect(missing.map((rank) => ended(rank, "meetOften"))).toContain(error.message.slice("Rank 1 ".length));
+    await inStep();
+    // Those that take it calmly are in step, too.
+    const results = await group.calmly(times, delays, length);
+    expect(results).toContain("met");
+    expect(results[1]).toContain("without this exchange");
+    await inStep();
+  });
+
+  it("wait for one that is late, and are met by one that does not wait", async () => {
+    expect(await group.meetOften([3, 3, 3], [30, 0, 10])).toEqual(["met", "met", "met"]);
+    expect(await group.leaveBehind(50)).toEqual([[], [0, 1, 2], [0, 1, 2]]);
+    await inStep();
+  });
+
+  it("do not count an exchange of what cannot be sent", async () => {
+    // Nothing is sent to a rank of the same thread.
+    if (kind !== "inline") expect(await group.meetAgain()).toEqual([0, 1, 2].map(() => [0, 1, 2]));
   });
 
   it("refuse to exchange in a call that does not run on all of them", async () => {

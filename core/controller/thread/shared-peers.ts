@@ -1,14 +1,15 @@
 import type { MessagePort } from "node:worker_threads";
 import { CallLanes, type GroupCall } from "../group-call.ts";
 import { copyOf, nothingLive, pack, unpack } from "../payload.ts";
-import { addInOrder, MeetingPeers, requireAlike, summandOf, type Turn } from "../peers.ts";
+import { addInOrder, MeetingPeers, requireAlike, summandOf, type CallKey, type Turn } from "../peers.ts";
 import type { Packed } from "../rank-protocol.ts";
 
 /** What a rank brings to an exchange: packed data, or memory that all of them see. */
-interface Brought {
+interface Share {
   readonly turn: Turn;
   readonly packed?: Packed;
   readonly blobs?: readonly Uint8Array[];
+  /** Holds what the rank adds to a large sum. */
   readonly memory?: SharedArrayBuffer;
   /** Where it begins a sum: what the rank adds to it, in words. */
   readonly summand?: string;
@@ -20,12 +21,11 @@ interface Brought {
 const SMALL = 4096;
 
 /** Sums alternate between two, so that a rank may write the next one while another still reads the last. */
-const SEGMENTS = 2;
+const MEMORIES = 2;
 
-interface Segment {
-  /** Every rank's memory, by rank. */
-  readonly memory: readonly SharedArrayBuffer[];
-  readonly bytes: number;
+/** Says that the sender has ended its part of a call without an exchange to which the receiver has come. */
+interface Leave {
+  readonly left: CallKey;
 }
 
 /** What the ranks have brought to the exchanges of one call. */
@@ -33,13 +33,15 @@ interface Table {
   readonly rounds: Map<number, Round>;
   /** The call exchanges no more. */
   closed: boolean;
+  /** How many exchanges this rank has made, once it has ended its part. */
+  left?: number;
   /** Large sums that the call has begun. */
   sums: number;
 }
 
 interface Round {
   /** By rank. */
-  readonly brought: Map<number, Brought>;
+  readonly brought: Map<number, Share>;
   /** Told of each that comes, once this rank has brought its own. */
   look?: () => void;
 }
@@ -47,24 +49,27 @@ interface Round {
 /** Ranks of one process: each has a port to each other, and large sums are made in memory that they share. */
 export class SharedPeers extends MeetingPeers {
   private readonly tables = new CallLanes<Table>(() => ({ rounds: new Map(), closed: false, sums: 0 }));
-  /** Segments of each lane: calls that overlap add up in memory of their own, and those of a lane use the same one after the other. */
-  private readonly segments = new Map<number, Segment[]>();
+  /** This rank's memories for the sums of each lane: calls that overlap add up apart, and those of a lane one after the other. */
+  private readonly memories = new Map<number, SharedArrayBuffer[]>();
 
   constructor(
     rank: number,
     worldSize: number,
     private readonly ports: readonly (MessagePort | null)[],
   ) {
-    super(rank, worldSize, async (turn, value) => {
+    super(rank, worldSize, async (next, value) => {
       const { packed, blobs } = pack(value, "an exchange between ranks", nothingLive);
       // `postMessage` would copy all of the memory that a view is a view of.
-      const all = await this.swap({ turn, packed, blobs: blobs.map(copyOf) });
+      const all = await this.swap({ turn: next(), packed, blobs: blobs.map(copyOf) });
       return all.map(({ packed: from, blobs: bytes = [] }, peer) =>
         peer === rank ? value : unpack(from, bytes, nothingLive),
       );
     });
     ports.forEach((port, peer) => {
-      port?.on("message", (brought: Brought) => this.take(peer, brought));
+      port?.on("message", (message: Share | Leave) => {
+        if ("left" in message) this.missed(peer, message.left);
+        else this.take(peer, message);
+      });
       // The channel to the controller decides how long the thread lives.
       port?.unref();
     });
@@ -77,13 +82,16 @@ export class SharedPeers extends MeetingPeers {
     );
   }
 
-  override interrupt(reason: string, call?: GroupCall): void {
-    super.interrupt(reason, call);
-    if (call) this.segments.delete(call.lane);
-    else this.segments.clear();
+  protected override leave(call: GroupCall, rounds: number): void {
+    const table = this.tables.at(call);
+    if (!table) return;
+    table.left = rounds;
+    for (const [round, { brought }] of table.rounds) {
+      if (round >= rounds) for (const peer of brought.keys()) this.tellLeft(peer, call);
+    }
   }
 
-  protected override forget(call?: GroupCall): void {
+  protected override forget(call?: CallKey): void {
     for (const table of call ? [this.tables.at(call)] : this.tables.all()) {
       if (!table) continue;
       table.closed = true;
@@ -104,13 +112,12 @@ export class SharedPeers extends MeetingPeers {
   /** Each rank adds up its own share of the elements, then reads the others'. */
   private async sumShared(values: Float32Array | Float64Array, next: () => Turn, call: GroupCall): Promise<void> {
     const { rank, worldSize } = this;
-    const summand = summandOf(values);
-    const index = this.tables.at(call)!.sums++ % SEGMENTS;
-    const segment = await this.segment(call.lane, index, values.byteLength, summand, next);
     const Type = values.constructor as Float32ArrayConstructor;
-    const parts = segment.memory.map((memory) => new Type(memory, 0, values.length));
-    parts[rank]!.set(values);
-    await this.swapSummands({ turn: next(), summand });
+    const inMemory = (memory: SharedArrayBuffer) => new Type(memory, 0, values.length);
+    const memory = this.memoryFor(call, values.byteLength);
+    inMemory(memory).set(values);
+    const all = await this.swapSummands({ turn: next(), summand: summandOf(values), memory });
+    const parts = all.map((share) => inMemory(share.memory!));
     const [sum] = parts;
     const share = Math.ceil(values.length / worldSize);
     addInOrder(sum!, parts, Math.min(rank * share, values.length), Math.min((rank + 1) * share, values.length));
@@ -118,41 +125,25 @@ export class SharedPeers extends MeetingPeers {
     values.set(sum!);
   }
 
-  private async segment(
-    lane: number,
-    index: number,
-    bytes: number,
-    summand: string,
-    next: () => Turn,
-  ): Promise<Segment> {
-    const known = this.segments.get(lane)?.[index];
-    if (known && known.bytes >= bytes) return known;
-    const own = new SharedArrayBuffer(Math.ceil(bytes / 8) * 8);
-    const all = await this.swapSummands({ turn: next(), summand, memory: own });
-    const made = { memory: all.map(({ memory }) => memory!), bytes: own.byteLength };
-    const segments = this.segments.get(lane) ?? [];
-    this.segments.set(lane, segments);
-    segments[index] = made;
-    return made;
+  /** This rank's memory for the next sum of a call. */
+  private memoryFor(call: GroupCall, bytes: number): SharedArrayBuffer {
+    const index = this.tables.at(call)!.sums++ % MEMORIES;
+    const own = this.memories.get(call.lane) ?? [];
+    this.memories.set(call.lane, own);
+    const known = own[index];
+    if (known && known.byteLength >= bytes) return known;
+    return (own[index] = new SharedArrayBuffer(Math.ceil(bytes / 8) * 8));
   }
 
-  /**
-   * As `swap`, for what begins a sum. Ranks whose arrays differ learn it here, all of them at the same turn, and what they remember of
-   * each other's memory may no longer agree.
-   */
-  private async swapSummands(own: Brought): Promise<Brought[]> {
+  /** As `swap`, for what begins a sum: ranks whose arrays differ learn it here, all of them at the same turn. */
+  private async swapSummands(own: Share): Promise<Share[]> {
     const all = await this.swap(own);
-    try {
-      requireAlike(all.map(({ summand = summandOf(undefined) }) => summand));
-    } catch (error) {
-      this.segments.delete(own.turn.lane);
-      throw error;
-    }
+    requireAlike(all.map(({ summand = summandOf(undefined) }) => summand));
     return all;
   }
 
   /** Gives every other rank what this one brings, and waits for theirs; for ever, where the call is interrupted. */
-  private swap(own: Brought): Promise<Brought[]> {
+  private swap(own: Share): Promise<Share[]> {
     for (const port of this.ports) port?.postMessage(own);
     return new Promise((resolve) => {
       const table = this.tables.at(own.turn);
@@ -169,18 +160,28 @@ export class SharedPeers extends MeetingPeers {
     });
   }
 
-  private take(peer: number, brought: Brought): void {
-    const table = this.tables.at(brought.turn);
-    // Who brings something to a call that has ended here has not heard of it yet.
-    if (!table || table.closed) return;
-    const round = roundOf(table.rounds, brought.turn);
-    round.brought.set(peer, brought);
+  private take(peer: number, share: Share): void {
+    const { turn } = share;
+    const table = this.tables.at(turn);
+    if (!table) return;
+    if (table.closed) {
+      // Who has failed in it, or is told that another has, hears of it from the controller.
+      if (table.left !== undefined && turn.round >= table.left) this.tellLeft(peer, turn);
+      return;
+    }
+    const round = roundOf(table.rounds, turn);
+    round.brought.set(peer, share);
     round.look?.();
+  }
+
+  private tellLeft(peer: number, { id, lane }: CallKey): void {
+    const message: Leave = { left: { id, lane } };
+    this.ports[peer]!.postMessage(message);
   }
 }
 
 function roundOf(rounds: Map<number, Round>, { round }: Turn): Round {
-  const known = rounds.get(round) ?? { brought: new Map<number, Brought>() };
+  const known = rounds.get(round) ?? { brought: new Map<number, Share>() };
   rounds.set(round, known);
   return known;
 }

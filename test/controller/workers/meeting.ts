@@ -81,6 +81,38 @@ export class Meeting extends Worker {
     await this.peers.sum(new Float32Array(length * 2));
   }
 
+  /** Exchanges as often as its rank's element says, each time so much later; 0 elements are exchanged, others added up. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async meetOften(times: readonly number[], delays: readonly number[], length = 0): Promise<string> {
+    for (let time = 0; time < times[this.rank]!; time++) {
+      await wait(delays[this.rank]!);
+      await (length === 0 ? this.peers.exchange(time) : this.peers.sum(new Float32Array(length)));
+    }
+    return "met";
+  }
+
+  /** As `meetOften`; what it fails with is the result. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  calmly(times: readonly number[], delays: readonly number[], length = 0): Promise<string> {
+    return this.meetOften(times, delays, length).catch((error: Error) => error.message);
+  }
+
+  /** The first rank does not wait for its exchange, the others come to it later. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async leaveBehind(delay: number): Promise<unknown[]> {
+    if (this.rank > 0) await wait(delay);
+    const met = this.peers.exchange(this.rank);
+    return this.rank > 0 ? met : [];
+  }
+
+  /** Exchanges once more after what cannot be exchanged. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async meetAgain(): Promise<unknown[]> {
+    const work = (): number => 1;
+    if (this.rank === 0) await this.peers.exchange(work).catch(() => undefined);
+    return this.peers.exchange(this.rank);
+  }
+
   @register({ dispatchMode: "ONE_TO_ALL", executeMode: "RANK_ZERO" })
   meetAlone(): Promise<unknown[]> {
     return this.peers.exchange(0);
