@@ -8,7 +8,7 @@ import type { RoleConfig, RolloutEngine } from "../engine/index.ts";
 import { counted, VerlError } from "../errors/index.ts";
 import { createRunContainer, ROLE_CONFIG, TOKENIZER } from "../registry/index.ts";
 import { activateBackend } from "../tensor/index.ts";
-import { JsonLinesFile } from "../trainer/rollout-log/index.ts";
+import { CaptureFile } from "./capture-file.ts";
 import type { CliCommand, CliContext } from "./command.ts";
 import { addRegistryOptions, loadForOptions, type RegistryOptions } from "./registry-options.ts";
 
@@ -50,33 +50,30 @@ Example:
       .action(async (model: string, options: Options) => {
         await loadForOptions(options, ctx);
         const folder = resolve(ctx.cwd, model);
-        const out = new JsonLinesFile(resolve(ctx.cwd, options.out));
-        const work = (): Promise<number> => serve(folder, out, options, ctx);
-        const written = await ctx.run(work, () => `What was written until now is in ${out.path}.`);
-        if (options.json) ctx.print(JSON.stringify({ trajectories: written, out: out.path }));
-        else ctx.print(`Wrote ${counted(written, "trajectory", "trajectories")} to ${out.path}.`);
+        const out = new CaptureFile(resolve(ctx.cwd, options.out), ctx.logger);
+        const work = (): Promise<void> => serve(folder, out, options, ctx);
+        await ctx.run(work, () => `What was written until now is in ${out.path}.`);
+        if (options.json) ctx.print(JSON.stringify({ trajectories: out.written, out: out.path }));
+        else ctx.print(`Wrote ${counted(out.written, "trajectory", "trajectories")} to ${out.path}.`);
       });
   },
 };
 
-/** Serves until it is asked to stop. @returns the number of trajectories written */
-async function serve(folder: string, out: JsonLinesFile, options: Options, ctx: CliContext): Promise<number> {
+/** Serves until it is asked to stop. */
+async function serve(folder: string, out: CaptureFile, options: Options, ctx: CliContext): Promise<void> {
   const tokenizer = await loadTokenizer(folder, { folderKey: "<model>" });
   const contextLength = await contextLengthOf(folder);
   const container = createRunContainer({ [TOKENIZER]: tokenizer });
   const parser = container.create("tool_parser", options.format);
+  out.open();
   ctx.logger.info((await activateBackend(null)).note);
   const role: RoleConfig = { role: "rollout", model: { path: folder } };
   const rollout = container.create("rollout", "embedded", { values: { [ROLE_CONFIG]: role } });
   const gateway = new Gateway({ tokenizer, parser: () => parser, model: "policy", port: options.port });
-  let written = 0;
-  const write = (exchanges: readonly Exchange[]): void => {
-    const rows = trajectoriesOf(exchanges).map((trajectory) => rowOf(trajectory, tokenizer));
-    out.append(rows);
-    written += rows.length;
-  };
+  const write = (exchanges: readonly Exchange[]): void =>
+    out.add(trajectoriesOf(exchanges).map((trajectory) => rowOf(trajectory, tokenizer)));
   try {
-    await tryOut(rollout, tokenizer);
+    // A port that is taken is told before the weights are read; nobody has the key yet.
     const { session, baseURL, apiKey } = await gateway.open({
       rollout,
       sampling: {
@@ -93,6 +90,7 @@ async function serve(folder: string, out: JsonLinesFile, options: Options, ctx: 
     });
     const sweep = setInterval(() => write(session.takeIdle(Date.now() - options.idle * 1000)), SWEEP_MS);
     try {
+      await tryOut(rollout, tokenizer);
       if (options.json) ctx.print(JSON.stringify({ baseURL, apiKey, model: "policy", out: out.path }));
       else ctx.print(`OPENAI_BASE_URL=${baseURL}\nOPENAI_API_KEY=${apiKey}`);
       ctx.logger.info(`Serving ${folder}. Ctrl-C writes what is left to ${out.path}, and ends.`);
@@ -100,9 +98,9 @@ async function serve(folder: string, out: JsonLinesFile, options: Options, ctx: 
     } finally {
       clearInterval(sweep);
       await gateway.close(session);
-      write(session.exchanges);
     }
-    return written;
+    write(session.exchanges);
+    out.close();
   } finally {
     rollout.dispose();
   }

@@ -31,6 +31,10 @@ export const ERROR_CODES = {
     blame: "host",
     when: "A whole step's generation failed: no prompt had an answer after all retries.",
   },
+  VERL_AGENT_PORT: {
+    blame: "user",
+    when: "The port that a gateway is to listen on is in use, or not the user's to take.",
+  },
   VERL_AGENT_REWARD: {
     blame: "plugin",
     when: "A tool, an interaction or an agent gives something as a reward that is no finite number.",
@@ -137,6 +141,11 @@ export const ERROR_CODES = {
   VERL_CLI_FILE: {
     blame: "user",
     when: "A file named on the command line cannot be read or written, or holds something else.",
+  },
+  VERL_CLI_WRITE: {
+    blame: "user",
+    found: "run",
+    when: "A file named on the command line took no more when the work was done, for example because the disk is full.",
   },
   VERL_CONFIG_BATCH_SIZE: {
     blame: "user",

@@ -23,7 +23,7 @@ describe("the exit code", () => {
   /** Areas of one exit code, and the codes of the other one in them. */
   const AREAS: Record<string, [exit: number, ...others: ErrorCode[]]> = {
     // What a command is given.
-    CLI: [2],
+    CLI: [2, "VERL_CLI_WRITE"],
     CONFIG: [2],
     CONTROLLER: [2, "VERL_CONTROLLER_PROTOCOL"],
     DATA: [2, "VERL_DATA_SAMPLER"],

@@ -1,4 +1,6 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { once } from "node:events";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
@@ -55,6 +57,48 @@ describe("verl gateway", () => {
     expect(row!.rollout_log_probs!.every((value) => Number(value) < 0)).toBe(true);
     expect(new Set(row!.mask)).toEqual(new Set([1]));
     await expect(fetch(`${access.baseURL}/models`)).rejects.toThrow("fetch failed");
+  });
+
+  it.each([["afile/captured.jsonl"], ["."]])("says before it serves that it cannot write to %s", async (out) => {
+    writeFileSync(join(folder, "afile"), "");
+    const { code, stdout, stderr } = await cli(["gateway", model, "--format", "hermes", "--out", out], { cwd: folder });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(`The file ${join(folder, out)} cannot be written`);
+    expect(stderr).toContain("(--out)");
+    expect(stderr).not.toContain("checkpoint");
+  });
+
+  it("says what is lost where the disk is full", async () => {
+    const stop = new AbortController();
+    const printed: string[] = [];
+    const running = cli(["gateway", model, "--json", "--format", "hermes", "--out", "/dev/full"], {
+      signal: stop.signal,
+      print: (text) => void printed.push(text),
+    });
+    while (printed.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    const access = JSON.parse(printed[0]!) as { baseURL: string; apiKey: string };
+    const client = new OpenAI({ ...access, maxRetries: 0 });
+    const messages = [{ role: "user" as const, content: "1+1" }];
+    await client.chat.completions.create({ model: "policy", messages, max_tokens: 4 });
+    stop.abort();
+    const { code, stderr } = await running;
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      "1 trajectory could not be written, and is lost. The file /dev/full cannot be written: ENOSPC",
+    );
+  });
+
+  it("says that its port is in use", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const { code, stderr } = await cli(["gateway", model, "--format", "hermes", "--port", String(port)], {
+      cwd: folder,
+    });
+    other.close();
+    expect(code).toBe(2);
+    expect(stderr).toContain(`Port ${port} of 127.0.0.1 is in use`);
+    expect(stderr).toContain("VERL_AGENT_PORT");
   });
 
   it.each([

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -152,5 +153,23 @@ describe("JsonLinesFile", () => {
         message: expect.stringContaining(`${dir} cannot be written: EISDIR`),
       }),
     );
+  });
+
+  it("writes all of its lines or none, where the disk has room for a part", async () => {
+    const path = join(dir, "x.jsonl");
+    const url = new URL("../../core/trainer/rollout-log/json-lines.ts", import.meta.url).href;
+    const script = `
+      const { JsonLinesFile } = await import(${JSON.stringify(url)});
+      const file = new JsonLinesFile(${JSON.stringify(path)});
+      file.append([{ a: 1 }]);
+      try { file.append([{ a: 2 }, { a: "x".repeat(2000) }]); } catch ({ message }) { console.log(message); }
+      file.append([{ a: 3 }]);`;
+    // Files of 1 KiB at most.
+    const limited = ["-c", 'trap "" XFSZ; ulimit -f 1; exec "$@"', "bash", process.execPath];
+    const node = ["--import", "tsx", "--input-type=module", "--eval", script];
+    const env = { ...process.env, TSX_DISABLE_CACHE: "1" };
+    const { stdout, stderr } = spawnSync("bash", [...limited, ...node], { encoding: "utf8", env });
+    expect({ stdout, stderr }).toEqual({ stdout: expect.stringContaining("EFBIG"), stderr: "" });
+    expect(await readFile(path, "utf8")).toBe('{"a":1}\n{"a":3}\n');
   });
 });

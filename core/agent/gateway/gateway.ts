@@ -10,6 +10,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChatTemplateOptions, Tokenizer } from "../../data/tokenizer.ts";
+import { VerlError } from "../../errors/index.ts";
 import type { ToolParser } from "../tool-parser.ts";
 import { TurnTokens } from "../turn-tokens.ts";
 import { ApiError, apiErrorOf } from "./api-error.ts";
@@ -116,7 +117,7 @@ export class Gateway {
     };
   }
 
-  /** Begins a session. */
+  /** Begins a session. @throws VerlError VERL_AGENT_PORT where the port is in use */
   async open(options: SessionOptions): Promise<GatewayAccess> {
     const [id, secret] = [randomUUID(), randomBytes(24).toString("base64url")];
     const session = new GatewaySession(this.format, options);
@@ -157,9 +158,12 @@ export class Gateway {
       { headersTimeout, requestTimeout, connectionsCheckingInterval, maxHeaderSize: MAX_HEADER_BYTES, noDelay: true },
       (request, response) => void this.serve(request, response),
     );
+    const { port = 0 } = this.options;
     return new Promise((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(this.options.port ?? 0, HOST, () => resolve(server));
+      server.once("error", (error: NodeJS.ErrnoException) =>
+        reject(PORT_TAKEN.has(error.code) ? taken(port, error) : error),
+      );
+      server.listen(port, HOST, () => resolve(server));
     });
   }
 
@@ -268,6 +272,17 @@ export class Gateway {
     return tokens;
   }
 }
+
+const PORT_TAKEN: ReadonlySet<unknown> = new Set(["EADDRINUSE", "EACCES"]);
+
+const taken = (port: number, cause: NodeJS.ErrnoException): VerlError =>
+  new VerlError(
+    "VERL_AGENT_PORT",
+    cause.code === "EACCES"
+      ? `Port ${port} of ${HOST} is not yours to listen on: the system keeps it for others.`
+      : `Port ${port} of ${HOST} is in use by another program.`,
+    { cause, hint: "Name another port, or 0 for any that is free." },
+  );
 
 /** The name in a path. @throws ApiError 404 for what is no text */
 function modelOf(name: string): string {

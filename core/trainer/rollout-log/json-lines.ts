@@ -1,4 +1,4 @@
-import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync } from "node:fs";
+import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync, statSync, truncateSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
@@ -11,23 +11,46 @@ import { VerlError } from "../../errors/index.ts";
 export class JsonLinesFile {
   #opened = false;
 
-  constructor(readonly path: string) {}
+  /** @param failed makes the error of a write that the system refuses. Default: `VERL_TRAIN_DIRECTORY`. */
+  constructor(
+    readonly path: string,
+    private readonly failed: (path: string, cause: Error) => VerlError = ofTheRun,
+  ) {}
+
+  /** Makes the file, with its folder, where it is not there. @throws where it cannot be written to, as `append` does */
+  open(): void {
+    try {
+      this.#open();
+    } catch (cause) {
+      throw this.failed(this.path, cause as Error);
+    }
+  }
 
   /**
-   * Appends one line a value. JSON has no NaN and no infinities: they become null.
+   * Appends one line a value; all of them or none. JSON has no NaN and no infinities: they become null.
    * @throws VERL_TRAIN_DIRECTORY where the disk refuses, for example because it is full.
    */
   append(values: Iterable<unknown>): void {
     const text = Array.from(values, (value) => `${JSON.stringify(value)}\n`).join("");
     if (text === "") return;
+    let before: number | undefined;
     try {
-      appendFileSync(this.path, this.#open() + text);
+      const start = this.#open();
+      before = statSync(this.path).size;
+      appendFileSync(this.path, start + text);
     } catch (cause) {
-      throw new VerlError("VERL_TRAIN_DIRECTORY", `${this.path} cannot be written: ${(cause as Error).message}.`, {
-        location: { file: this.path },
-        hint: "Free space there or name another directory; the same command goes on from the last checkpoint.",
-        cause,
-      });
+      this.#takeBack(before);
+      throw this.failed(this.path, cause as Error);
+    }
+  }
+
+  /** A disk that is full takes a part. */
+  #takeBack(size: number | undefined): void {
+    this.#opened = false;
+    try {
+      if (size !== undefined) truncateSync(this.path, size);
+    } catch {
+      // A half line is closed off when the file is opened again.
     }
   }
 
@@ -71,6 +94,13 @@ export class JsonLinesFile {
     }
   }
 }
+
+const ofTheRun = (path: string, cause: Error): VerlError =>
+  new VerlError("VERL_TRAIN_DIRECTORY", `${path} cannot be written: ${cause.message}.`, {
+    location: { file: path },
+    hint: "Free space there or name another directory; the same command goes on from the last checkpoint.",
+    cause,
+  });
 
 /** NaN, which no step is below, where a line tells none. */
 function stepOf(line: string): number {
