@@ -25,7 +25,7 @@ export { askService, type ServiceQuestion } from "./service/ask-service.ts";
 export { JsonClient, type JsonClientOptions } from "./service/json-client.ts";
 export { Limiter } from "./service/limiter.ts";
 export { ServiceCalls, type ServiceLimits } from "./service/service-calls.ts";
-export { isTransient, ServiceError } from "./service/service-error.ts";
+export { fetchFailure, isTransient, ServiceError } from "./service/service-error.ts";
 export { TokenBucket } from "./service/token-bucket.ts";
 export { withRetries, type RetryPause } from "./service/with-retries.ts";
 export {

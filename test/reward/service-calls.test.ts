@@ -1,6 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
 import { TokenBucket } from "../../core/reward/service/token-bucket.ts";
-import { isTransient, parseRetryAfter, retryAfterOf, ServiceError } from "../../core/reward/service/service-error.ts";
+import {
+  fetchFailure,
+  isTransient,
+  parseRetryAfter,
+  retryAfterOf,
+  ServiceError,
+} from "../../core/reward/service/service-error.ts";
 import { ServiceCalls, type ServiceLimits } from "../../core/reward/service/service-calls.ts";
 import { withDeadline } from "../../core/reward/deadline.ts";
 import { withRetries } from "../../core/reward/service/with-retries.ts";
@@ -43,6 +49,14 @@ describe("what passes by itself", () => {
     [new TypeError("x is not a function"), false],
     ["text", false],
   ])("%#: %s is %s", (error, expected) => expect(isTransient(error)).toBe(expected));
+
+  it("says why fetch failed, also at all of several addresses", () => {
+    const failed = (cause?: Error): string => fetchFailure(new TypeError("fetch failed", { cause }));
+    expect(failed(new Error("other side closed"))).toBe("fetch failed: other side closed");
+    const refused = Object.assign(new AggregateError([new Error("a"), new Error("b")]), { code: "ECONNREFUSED" });
+    expect(failed(refused)).toBe("fetch failed: ECONNREFUSED");
+    expect(failed()).toBe("fetch failed");
+  });
 
   it("reads Retry-After as seconds and as a date, of our errors and of SDKs'", () => {
     expect(parseRetryAfter("3")).toBe(3);

@@ -1,5 +1,5 @@
 import { stringifyLosslessJson } from "../../data/lossless-json.ts";
-import { ServiceError, parseRetryAfter } from "./service-error.ts";
+import { fetchFailure, parseRetryAfter, ServiceError } from "./service-error.ts";
 
 export interface JsonClientOptions {
   /** `http://` or `https://`. */
@@ -41,9 +41,8 @@ export class JsonClient {
       signal?.throwIfAborted();
       if (error instanceof ServiceError) throw error;
       if (patience?.aborted) throw new ServiceError(`no answer in ${timeoutS} s`, undefined, undefined, true);
-      const { message, cause } = error as { message: string; cause?: { message?: string } };
-      const why = cause?.message === undefined ? message : `${message}: ${cause.message}`;
-      throw new ServiceError(why, undefined, undefined, cause?.message !== "unexpected redirect");
+      const { cause } = error as { cause?: { message?: string } };
+      throw new ServiceError(fetchFailure(error), undefined, undefined, cause?.message !== "unexpected redirect");
     }
   }
 

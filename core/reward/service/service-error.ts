@@ -68,6 +68,13 @@ function headerOf(headers: unknown): number | undefined {
   return typeof value === "string" ? parseRetryAfter(value) : undefined;
 }
 
+/** Why `fetch` failed, in words: its own message leaves it to the cause, and that of several addresses has but a code. */
+export function fetchFailure(error: unknown): string {
+  const { message, cause } = error as { message: string; cause?: { message?: string; code?: string } };
+  const why = cause?.message || cause?.code;
+  return why === undefined ? message : `${message}: ${why}`;
+}
+
 /** `Retry-After` in seconds: a number of them, or a date. */
 export function parseRetryAfter(value: string, now: number = Date.now()): number | undefined {
   if (/^\d{1,9}(\.\d{1,9})?$/.test(value.trim())) return Number(value);

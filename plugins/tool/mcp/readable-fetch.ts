@@ -1,11 +1,15 @@
+import { fetchFailure } from "verl";
 import { readableEvents } from "./event-stream.ts";
 import { readMessage, unmarkedText } from "./large-integers.ts";
 import { MOST_BYTES, TOO_LONG } from "./message-bytes.ts";
 
-/** `fetch` for a transport of messages: large integers survive, and answers are read up to a bound. @throws Error for one that is longer */
+/** `fetch` for a transport of messages: large integers survive, and answers are read up to a bound. @throws Error for one that is longer, or why there is none */
 export async function readableFetch(url: string | URL, init?: RequestInit): Promise<Response> {
   const text = typeof init?.body === "string" ? init.body : undefined;
-  const response = await fetch(url, text === undefined ? init : { ...init, body: unmarkedText(text) });
+  const request = text === undefined ? init : { ...init, body: unmarkedText(text) };
+  const response = await fetch(url, request).catch((cause: unknown) => {
+    throw new Error(fetchFailure(cause), { cause });
+  });
   const { body, status, headers } = response;
   // Others are not read.
   if (body === null || (status >= 300 && status < 400)) return response;
