@@ -1,3 +1,4 @@
+import type { RolloutEngine } from "../engine/rollout-engine.ts";
 import { DeadlineError } from "../reward/deadline.ts";
 import { mapConcurrent } from "../reward/map-concurrent.ts";
 import { AbandonedLoops } from "./abandoned-loops.ts";
@@ -94,7 +95,9 @@ export class Attempts {
     const { rollout, responseLength, metrics, timeout } = this.options;
     const controller = new AbortController();
     const trace = this.tracer?.begin(sample, agent, tries);
-    const times = new LoopTimes(rollout, controller.signal, trace);
+    let giveUp: (reason: unknown) => void;
+    const givenUp = new Promise<never>((_, reject) => (giveUp = reject));
+    const times = new LoopTimes(rollout, controller.signal, givenUp, trace);
     const context: AgentContext = {
       rollout: times,
       sampling: { ...this.run.sampling, max_tokens: responseLength, seed: (seed + tries) >>> 0 },
@@ -106,8 +109,6 @@ export class Attempts {
       },
     };
     let running: Promise<Trajectory> | undefined;
-    let giveUp: (reason: unknown) => void;
-    const givenUp = new Promise<never>((_, reject) => (giveUp = reject));
     const underWay: UnderWay = {
       uid: sample.uid,
       end: (reason) => {
@@ -124,7 +125,8 @@ export class Attempts {
       const work = (): Promise<Trajectory> => loop.run(sample, context);
       running = trace === undefined ? work() : trace.run(work);
       const trajectory = await Promise.race([givenUp, running]);
-      const { vocabSize } = rollout;
+      // From JavaScript, loops that generate nothing are run without an engine.
+      const { vocabSize } = (rollout as RolloutEngine | undefined) ?? {};
       checkTrajectory(trajectory, { promptLength: this.options.promptLength, columns: sample.row, vocabSize });
       if (trajectory.stopReason === "abort") throw new Error("The generation was aborted.");
       trace?.succeed(trajectory);

@@ -11,10 +11,14 @@ export class LoopTimes implements RolloutEngine {
   /** Seconds of each tool call. */
   readonly tools: number[] = [];
 
-  /** @param signal of the attempt: once it has fired, nothing more is generated. */
+  /**
+   * @param signal of the attempt: once it has fired, nothing more is generated
+   * @param givenUp rejects then, and no loop waits for an engine that does not listen
+   */
   constructor(
     private readonly rollout: RolloutEngine,
     private readonly signal: AbortSignal,
+    private readonly givenUp: Promise<never>,
     private readonly trace?: SampleTrace,
   ) {}
 
@@ -39,10 +43,8 @@ export class LoopTimes implements RolloutEngine {
       this.trace?.generated(promptIds, seconds, result);
     };
     try {
-      const generation = await this.rollout.generate(promptIds, sampling, {
-        ...options,
-        signal: options?.signal ?? this.signal,
-      });
+      const asked = this.rollout.generate(promptIds, sampling, { ...options, signal: options?.signal ?? this.signal });
+      const generation = await Promise.race([this.givenUp, asked]);
       end(generation);
       return generation;
     } catch (error) {

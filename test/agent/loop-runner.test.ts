@@ -355,6 +355,27 @@ describe("LoopRunner with other loops", () => {
     expect(seconds).toBeLessThan(6);
   });
 
+  it("lets a loop end behind a stopped run though its engine does not listen", async () => {
+    let released = 0;
+    const rollout = new FakeRollout(() => new Promise(() => undefined));
+    const loop = loopOf(async (sample, ctx) => {
+      try {
+        await ctx.rollout.generate(sample.promptIds, ctx.sampling, { signal: ctx.signal });
+      } finally {
+        released += 1;
+      }
+      return answer(sample);
+    });
+    const controller = new AbortController();
+    const { runner, log } = runnerOf({ createLoop: () => loop, rollout });
+    const work = runner.run(prompts(2, 2), run(0, controller.signal));
+    await setImmediate();
+    controller.abort(new Error("stopped"));
+    await expect(work).rejects.toThrow("stopped");
+    expect(released).toBe(4);
+    expect(log.lines).toEqual([]);
+  });
+
   it("generates nothing more for an attempt that is over, and ends its requests with it", async () => {
     const signals: (AbortSignal | undefined)[] = [];
     const rollout = new FakeRollout(() => generation([5]));
