@@ -20,19 +20,14 @@ export function disposedRank({ group, rank, place, method }: Omit<RankCall, "arg
   );
 }
 
-/**
- * A call of a rank that has ended by itself, or with its transport.
- * @param started false where it had not got so far as to take calls. @param cause what ended it, where it told
- */
+/** A call of a rank that has ended by itself, or with its transport. @param cause what ended it, where it told */
 export function deadRank(
   { group, rank, place, method }: Omit<RankCall, "args">,
   reason: string,
-  started: boolean,
   cause?: Error,
 ): VerlError {
-  const again = started ? " Run the command again: it goes on from the last checkpoint." : "";
   return new VerlError("VERL_WORKER_DIED", `Rank ${rank} of ${group} (${place}) ${reason}; the call was ${method}.`, {
-    hint: reason === WITH_TRANSPORT ? CLOSE_LATER : `Its own lines in the log come before this.${again}`,
+    hint: reason === WITH_TRANSPORT ? CLOSE_LATER : "Its own lines in the log come before this.",
     details: { rank, method, reason },
     cause,
   });

@@ -302,7 +302,7 @@ class RemoteRank implements RankHandle {
   private died(method: string): VerlError {
     const { rank, place } = this;
     const call = { group: this.request.name, rank, place, method };
-    return this.stopping ? disposedRank(call, this.death) : deadRank(call, this.death!, this.started, this.uncaught);
+    return this.stopping ? disposedRank(call, this.death) : deadRank(call, this.death!, this.uncaught);
   }
 
   private tell(state: HealthEvent["state"], reason: string): void {

@@ -70,7 +70,7 @@ export class ResourcePoolManager<Role extends string = string> {
       if (!plan) {
         throw poolError(
           `The transport has not said within ${deadlineS} s what there is.\n${this.plan([]).lines.join("\n")}`,
-          "See that the machines can be reached, or wait longer: controller.start_timeout_s.",
+          "See that the machines can be reached, or wait longer: deadlineS, in a run controller.start_timeout_s.",
         );
       }
       known = plan;
@@ -82,7 +82,7 @@ export class ResourcePoolManager<Role extends string = string> {
         const waited = plan.possible ? ` after ${deadlineS} s` : "";
         throw poolError(
           `There is no room for the worker groups${waited}.\n${plan.lines.join("\n")}`,
-          "Ask for fewer ranks (trainer.nnodes, trainer.n_gpus_per_node), or free what others hold.",
+          "Ask for fewer ranks (in a run by trainer.nnodes, trainer.n_gpus_per_node), or free what others hold.",
         );
       }
       if (!told) [...plan.lines, `Waiting for resources, at most ${deadlineS} s.`].forEach(tell);

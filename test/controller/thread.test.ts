@@ -146,6 +146,7 @@ describe("a rank in a thread that", () => {
       const error = await failure(group.exitOn(1));
       expect(error.code).toBe("VERL_WORKER_DIED");
       expect(error.message).toMatch(/^Rank 1 of Fragile \(thread \d+\) exited with code 3; the call was exitOn\.$/);
+      expect(error.hint).toBe("Its own lines in the log come before this.");
       expect((await failure(group.fine())).code).toBe("VERL_WORKER_DIED");
     });
   });
