@@ -10,13 +10,18 @@ type Lazy = () => Promise<DataProto>;
  */
 export class DataProtoFuture implements Promise<DataProto> {
   readonly [Symbol.toStringTag] = "DataProtoFuture";
-  private readonly lazy: Lazy;
+  private made: Promise<DataProto> | undefined;
 
-  /** @param source the batch, or what makes it when it is first asked for. */
-  constructor(source: PromiseLike<DataProto> | Lazy) {
-    let made: Promise<DataProto> | undefined;
-    const make = async (): Promise<DataProto> => (typeof source === "function" ? source() : source);
-    this.lazy = () => (made ??= make());
+  /**
+   * @param source the batch, or what makes it when it is first asked for. A function may call the very group whose method the future is
+   *   handed to: a call that it makes while that one waits for it comes first. A promise's work, or that of a function which was asked
+   *   before, calls the group in its turn, behind a call that was given the future meanwhile: both then wait for ever.
+   */
+  constructor(private readonly source: PromiseLike<DataProto> | Lazy) {}
+
+  /** True once it is being made. */
+  get begun(): boolean {
+    return this.made !== undefined || typeof this.source !== "function";
   }
 
   /** The batches in order, as one. */
@@ -37,7 +42,8 @@ export class DataProtoFuture implements Promise<DataProto> {
 
   /** Waits for the batch. */
   get(): Promise<DataProto> {
-    return this.lazy();
+    const { source } = this;
+    return (this.made ??= (async () => (typeof source === "function" ? source() : source))());
   }
 
   then<T = DataProto, E = never>(

@@ -42,10 +42,12 @@ export class GroupCalls implements DispatchTarget {
   byModes(method: string, args: readonly unknown[]): Promise<unknown> {
     const options = this.methods.get(method);
     const result = this.begin(method, () => {
-      // One that this group itself has still to make takes its turn before the call that needs it.
-      for (const arg of args) if (arg instanceof DataProtoFuture) arg.catch(() => undefined);
       const work = (): Promise<unknown> => this.run(method, options!, args);
-      return options!.blocking ? this.shared.inTurn(work) : work();
+      if (!options!.blocking) return work();
+      // What has still to be made may take this group to make it. One that fails does so in the call.
+      const unmade = args.filter((arg) => arg instanceof DataProtoFuture && !arg.begun);
+      const make = (): Promise<unknown> => Promise.allSettled(unmade);
+      return this.shared.turns.take(work, unmade.length > 0 ? make : undefined);
     });
     return options && joinsBatches(options) ? new DataProtoFuture(result as Promise<DataProto>) : result;
   }

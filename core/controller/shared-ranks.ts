@@ -3,6 +3,7 @@ import type { GroupCall } from "./group-call.ts";
 import type { HealthEvent } from "./health.ts";
 import { thrownText } from "./thrown-text.ts";
 import type { RankHandle } from "./transport.ts";
+import { Turns } from "./turns.ts";
 
 /** Seconds that calls under way have when the ranks are to end. */
 const LEAVE_S = 10;
@@ -12,8 +13,8 @@ type RankWork = (rank: number, call: GroupCall) => Promise<unknown>;
 
 /** What groups on the same ranks share: the ranks, whose turn it is, and whether one of them has died. */
 export class SharedRanks {
-  /** End of the last blocking call: the ranks do one after the other, whatever group asks. */
-  private tail: Promise<unknown> = Promise.resolve();
+  /** Of blocking calls: the ranks do one after the other, whatever group asks. */
+  readonly turns = new Turns();
   /** Calls that have begun. */
   private calls = 0;
   /** Lanes of the calls under way. */
@@ -42,16 +43,9 @@ export class SharedRanks {
     if (this.users > 0) return;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<"late">((resolve) => (timer = setTimeout(() => resolve("late"), LEAVE_S * 1000)));
-    if ((await Promise.race([this.tail, late])) === "late") this.interrupt("the group is disposed");
+    if ((await Promise.race([this.turns.end, late])) === "late") this.interrupt("the group is disposed");
     clearTimeout(timer);
     await Promise.all(this.handles.map((handle) => handle.dispose()));
-  }
-
-  /** Does the work once all that was given before is done. */
-  inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.tail.then(work);
-    this.tail = result.catch(() => undefined);
-    return result;
   }
 
   /**
