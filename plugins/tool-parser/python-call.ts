@@ -5,35 +5,46 @@ export type PythonCall = { name: string; arguments: Record<string, unknown> } | 
 /** Letters of tool names: those of Python, and what other languages add. */
 export const isName = (code: number): boolean => isWord(code) || code === 45 || code === 46;
 
-/** Whether `name(key=` or `name()` stands at a place, white space allowed; nothing is read. */
+/** White space in one place, and letters of a name, that are looked past at most. */
+const [MAX_SPACE, MAX_NAME] = [64, 256];
+
+/**
+ * Whether `name(key=` or `name()` stands at a place, white space allowed. It is asked for every bracket of an answer, so it makes nothing.
+ * @param anyArguments `name(` will do.
+ * @returns Undefined: the text ends before that is clear.
+ */
+export function isCallHead(text: string, at: number, anyArguments: boolean): boolean | undefined {
+  const name = past(isSpace, text, at, MAX_SPACE);
+  const nameEnd = past(isName, text, name, MAX_NAME);
+  const bracket = past(isSpace, text, nameEnd, MAX_SPACE);
+  if (nameEnd === text.length || (nameEnd > name && bracket === text.length)) return undefined;
+  if (nameEnd === name || text[bracket] !== "(") return false;
+  if (anyArguments) return true;
+  const key = past(isSpace, text, bracket + 1, MAX_SPACE);
+  const keyEnd = past(isWord, text, key, MAX_NAME);
+  const equals = past(isSpace, text, keyEnd, MAX_SPACE);
+  if (equals === text.length) return undefined;
+  return text[equals] === (keyEnd === key ? ")" : "=");
+}
+
+/** Where letters that belong end. */
+function past(belongs: (code: number) => boolean, text: string, at: number, most: number): number {
+  const end = Math.min(at + most, text.length);
+  let i = at;
+  while (i < end && belongs(text.charCodeAt(i))) i += 1;
+  return i;
+}
+
+/** Likewise, where more text may come; nothing is read. */
 export function seesPythonCall(source: TextSource, at: number, anyArguments: boolean): Scan<boolean> {
-  HEAD.lastIndex = at;
-  const head = HEAD.exec(source.text);
-  return head === null ? seesLater(source, at, anyArguments) : source.now(anyArguments || head[1] !== undefined);
+  const seen = isCallHead(source.text, at, anyArguments);
+  return seen === undefined ? seesLater(source, at, anyArguments) : source.now(seen);
 }
 
-/** A head that is there to its end, as almost all are. Group: what arguments by name start with, or the bracket that none need. */
-const HEAD =
-  /[ \t-\r]{0,64}[\w.\-\x80-\uffff]{1,256}[ \t-\r]{0,64}\([ \t-\r]{0,64}(?:(\)|[\w\x80-\uffff]{1,256}[ \t-\r]{0,64}=)|[\w\x80-\uffff]{0,256}[ \t-\r]{0,64}[^\w \t-\r)=\x80-\uffff])/y;
-
-function* seesLater(source: TextSource, from: number, anyArguments: boolean): Scan<boolean> {
-  const { at } = source;
-  source.at = from;
-  const seen = yield* readHead(source, anyArguments);
-  source.at = at;
-  return seen;
-}
-
-function* readHead(source: TextSource, anyArguments: boolean): Scan<boolean> {
-  yield* source.skipSpace();
-  if ((yield* source.takeWhile(isName)) === "") return false;
-  yield* source.skipSpace();
-  if (!(yield* source.take("("))) return false;
-  yield* source.skipSpace();
-  if (anyArguments || (yield* source.take(")"))) return true;
-  if ((yield* source.takeWhile(isWord)) === "") return false;
-  yield* source.skipSpace();
-  return (yield* source.take("=")) !== undefined;
+function* seesLater(source: TextSource, at: number, anyArguments: boolean): Scan<boolean> {
+  let seen: boolean | undefined;
+  while ((seen = isCallHead(source.text, at, anyArguments)) === undefined && (yield* source.more()));
+  return seen === true;
 }
 
 /** Reads `name(key=literal, …)`; undefined when no name with a bracket comes next. A broken call is read to its closing bracket. */

@@ -1,6 +1,5 @@
 import {
   emitCalls,
-  isSpace,
   MarkedToolParser,
   Markers,
   type MarkGuard,
@@ -9,7 +8,7 @@ import {
   type Scan,
   type Turn,
 } from "verl";
-import { isName, readPythonCall, seesPythonCall } from "./python-call.ts";
+import { isCallHead, readPythonCall, seesPythonCall } from "./python-call.ts";
 
 export const [START, END] = ["<|python_start|>", "<|python_end|>"] as const;
 const LIST_END = new Markers(["]", END]);
@@ -75,23 +74,7 @@ export class PythonicToolParser extends MarkedToolParser {
   }
 }
 
-/** White space in one place, and letters of a name, that are looked past at most. */
-const [MAX_SPACE, MAX_NAME] = [64, 256];
-
-/** A bracket that no name with a bracket of its own follows starts no call. Called for every bracket of an answer. */
+/** A bracket that no name with a bracket of its own follows starts no call. */
 export function seesName(mark: string, text: string, at: number): boolean | undefined {
-  if (mark !== "[") return true;
-  const from = past(isSpace, text, at, MAX_SPACE);
-  const end = past(isName, text, from, MAX_NAME);
-  if (end === from && end < text.length) return false;
-  const next = past(isSpace, text, end, MAX_SPACE);
-  return next < text.length ? text[next] === "(" : undefined;
-}
-
-/** Where letters that belong end. */
-function past(belongs: (code: number) => boolean, text: string, at: number, most: number): number {
-  const end = Math.min(at + most, text.length);
-  let i = at;
-  while (i < end && belongs(text.charCodeAt(i))) i += 1;
-  return i;
+  return mark !== "[" || isCallHead(text, at, true);
 }

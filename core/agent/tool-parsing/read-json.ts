@@ -19,8 +19,9 @@ export const NOT_JSON = "the call is not valid JSON";
 
 /** Longer broken values are not repaired. */
 const MAX_REPAIR = 1 << 16;
-/** What a try in vain costs beside its letters. */
-const TRY_COST = 1 << 12;
+/** What a repair costs beside its letters, and one in vain. */
+const REPAIR_COST = 1 << 9;
+const VAIN_COST = 1 << 12;
 /** Boundaries in a broken value that may stand in a string of it. */
 const MAX_PASSED = 4;
 
@@ -54,8 +55,9 @@ function readScanned(source: TextSource, scanner: JsonScanner, end: number): Jso
   if (value !== undefined) return { ok: true, value, repaired: false };
   const mayRepair = body.length <= MAX_REPAIR && source.repairLeft > 0;
   const read = mayRepair ? readLiteral(body) : undefined;
-  if (read?.ok && read.end === body.length) return { ok: true, value: read.value, repaired: true };
-  if (mayRepair) source.repairLeft -= body.length + TRY_COST;
+  const repaired = read?.ok === true && read.end === body.length;
+  if (mayRepair) source.repairLeft -= body.length + (repaired ? REPAIR_COST : VAIN_COST);
+  if (repaired) return { ok: true, value: read.value, repaired };
   return { ok: false, reason: NOT_JSON };
 }
 
@@ -119,9 +121,10 @@ function tryRepair(source: TextSource, boundaries: Markers, repair: Repair): Sca
       source.steps += (read.ok ? read.end : read.at) + 1;
       if (read.ok) {
         source.at = start + read.end;
+        source.repairLeft -= read.end + REPAIR_COST;
         return source.now({ ok: true, value: read.value, repaired: true });
       }
-      source.repairLeft -= read.at + TRY_COST;
+      source.repairLeft -= read.at + VAIN_COST;
       repair.truncated ||= passed === 0 && boundary === undefined && read.stop !== "letter";
       if (read.stop === "string" && boundary !== undefined && passed + 1 < MAX_PASSED) {
         source.at += boundary.length;

@@ -51,7 +51,7 @@ export class TextSource {
   at = 0;
   /** Letters looked at so far; tests hold it against the length. */
   steps = 0;
-  /** Letters that tries to repair broken values may still take in vain. */
+  /** Letters that repairs of broken values may still take: an answer with more of them is no slip. */
   repairLeft = 1 << 20;
   /** Where a reader has looked ahead, from and to; it need not start again between. */
   triedFrom = 0;
