@@ -1,10 +1,14 @@
 import type { ChatMessage, ChatTemplateOptions, Tokenizer } from "../data/tokenizer.ts";
 import { isVerlError, VerlError } from "../errors/verl-error.ts";
+import { CallForm, type TemplateCall } from "./call-form.ts";
 import { eachBehindItsCall, mislabels } from "./tool-results.ts";
 
 /** Stands where a template needs a text and it does not matter which. */
 const ANY: ChatMessage = { role: "user", content: "." };
-const BARE: ChatMessage = { role: "assistant", content: "." };
+/** Two answers that have nothing in common: what a template has alike behind both is not theirs. */
+const CONTENTS = [".", ","] as const;
+const ARGUMENTS: readonly object[] = [{}, { x: 0 }];
+const BARE: ChatMessage = { role: "assistant", content: CONTENTS[0] };
 
 /** Conversations whose shape is remembered; those of one template are few. */
 const REMEMBERED = 256;
@@ -13,10 +17,18 @@ const REMEMBERED_TURNS = 4096;
 /** Characters of such a turn, at most. */
 const SHORT = 2000;
 
-/** A conversation up to an answer. */
+/** A conversation that ends with an answer. */
 interface Answered {
   text: string;
-  /** What the template closes the answer with, behind the last sampled token. */
+  /** What stands behind the answer's own words. */
+  tail: string;
+}
+
+/** Where a turn begins. */
+interface Beginning {
+  /** The conversation up to there, once the turn is behind it. */
+  text: string;
+  /** What of it stands behind the last sampled token. */
   closing: string;
 }
 
@@ -33,27 +45,34 @@ export interface TemplateDrift {
 
 /**
  * Makes tokens of what comes after an answer, by template difference: the template renders a short conversation that ends with an
- * answer, and the same with the new messages behind it; what the second has more is new. Sampled tokens are never rendered, so nothing is
- * encoded twice.
+ * answer, and the same with the new messages behind it; what the second has more is new. Where it writes the answer otherwise once it is
+ * not the last message (Qwen3 drops an empty thought, harmony says `<|end|>` for `<|return|>`), the turn begins behind the answer as it is
+ * then. Sampled tokens are never rendered, so nothing is encoded twice.
  */
 export class TurnTokens {
-  /** Conversations up to an answer, by the answer's shape and its last token. */
+  /** Conversations that end with an answer, by its calls. */
   private readonly answered = new Map<string, Answered>();
+  /** Where turns begin, by the answer's calls, its last token and the roles behind it. */
+  private readonly beginnings = new Map<string, Beginning>();
   /** Tokens of turns, by all that they are made of; the turn that was made longest ago goes first. */
   private readonly turns = new Map<string, Int32Array>();
+  private readonly calls: CallForm;
 
   constructor(
     private readonly tokenizer: Tokenizer,
     private readonly options: ChatTemplateOptions,
-  ) {}
+  ) {
+    this.calls = new CallForm((messages) => tokenizer.renderChat(messages, options));
+  }
 
   /**
    * Tokens of `messages` after an answer, from behind its last sampled token to the next generation prompt. Where the template closes an
-   * answer by more than that token (an end tag that the model was cut before, a newline), this comes first.
+   * answer by more than that token (an end tag that the model was cut before, a newline), this comes first. A special token that ended the
+   * answer stands for the one by which the template ends it, and for the one by which it begins the turn (GLM's answers end with that).
    * @param answer the answer's message; its calls count, its text does not
    * @param last the last token that was sampled; undefined where the model did not end the answer: all that closes it is then new
    * @returns tokens that others share: they must not be changed
-   * @throws VerlError VERL_AGENT_TEMPLATE_DRIFT when the template changes what stands before the new messages
+   * @throws VerlError VERL_AGENT_TEMPLATE_DRIFT when the template shows nothing of an answer that messages follow
    */
   after(answer: ChatMessage, last: number | undefined, messages: readonly ChatMessage[]): Int32Array {
     const stand = standIn(answer);
@@ -72,7 +91,8 @@ export class TurnTokens {
   private make(stand: ChatMessage, last: number | undefined, messages: readonly ChatMessage[]): Int32Array {
     let text: string;
     try {
-      text = this.textBehind(stand, last, messages);
+      const { closing, turn } = this.behind(stand, last, messages);
+      text = this.joined(closing, turn, last);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       return this.encode(this.oneByOne(stand, last, messages, error));
@@ -80,18 +100,23 @@ export class TurnTokens {
     return this.encode(mislabels(text, stand, messages) ? this.oneByOne(stand, last, messages) : text);
   }
 
-  /** What the template has behind the answer's last token. */
-  private textBehind(
+  /** What closes the answer behind its last token, and what the template has then. */
+  private behind(
     stand: ChatMessage,
     last: number | undefined,
     messages: readonly ChatMessage[],
     prompt = true,
-  ): string {
-    const { text, closing } = this.shapeOf(stand, last);
-    const whole = this.render([ANY, stand, ...messages], prompt);
-    const drift = this.compare(text, whole);
-    if (drift !== undefined) throw driftError(drift, "an answer", messages);
-    return closing + whole.slice(text.length);
+  ): { closing: string; turn: string } {
+    const render = (answer: ChatMessage): string => this.render([ANY, answer, ...messages], prompt);
+    const whole = render(stand);
+    const { text, closing } = this.beginning(stand, last, messages, whole, render);
+    return { closing, turn: whole.slice(text.length) };
+  }
+
+  /** The end token that was sampled is not there a second time. */
+  private joined(closing: string, turn: string, last: number | undefined): string {
+    const end = last !== undefined && this.isSpecial(last) ? this.tokenizer.decode([last]) : "";
+    return closing === "" && turn.startsWith(end) ? turn.slice(end.length) : closing + turn;
   }
 
   /** The same for templates that take one call an answer, or no result without its call. @param refusal why they do not come together. */
@@ -103,12 +128,10 @@ export class TurnTokens {
   ): string {
     try {
       const pairs = eachBehindItsCall(stand, messages);
-      return pairs
-        .map((pair, index) => {
-          const text = this.textBehind(pair.answer, last, [pair.message], index === pairs.length - 1);
-          return index === 0 ? text : text.slice(this.shapeOf(pair.answer, last).closing.length);
-        })
-        .join("");
+      const parts = pairs.map(({ answer, message }, index) =>
+        this.behind(answer, last, [message], index === pairs.length - 1),
+      );
+      return this.joined(parts[0]?.closing ?? "", parts.map(({ turn }) => turn).join(""), last);
     } catch (error) {
       throw isRefusal(error) ? (refusal ?? error) : error;
     }
@@ -116,20 +139,74 @@ export class TurnTokens {
 
   /** The conversation as the template has it, up to the next generation prompt unless told otherwise. */
   render(messages: readonly ChatMessage[], addGenerationPrompt = true): string {
-    return this.tokenizer.renderChat(messages, { ...this.options, addGenerationPrompt });
+    return this.tokenizer.renderChat(this.calls.of(messages), { ...this.options, addGenerationPrompt });
   }
 
-  private shapeOf(stand: ChatMessage, last: number | undefined): Answered {
-    const shape = `${last} ${JSON.stringify(stand.tool_calls ?? null)}`;
-    const known = this.answered.get(shape);
+  /** Where the turn of `messages` begins in `whole`, which the template made of the stand-in and them. */
+  private beginning(
+    stand: ChatMessage,
+    last: number | undefined,
+    messages: readonly ChatMessage[],
+    whole: string,
+    render: (answer: ChatMessage) => string,
+  ): Beginning {
+    const key = JSON.stringify([last ?? null, stand.tool_calls ?? null, messages.map(({ role }) => role)]);
+    const known = this.beginnings.get(key);
+    if (known !== undefined && whole.startsWith(known.text)) return known;
+    const answered = this.answeredBy(stand);
+    let { text, tail } = answered;
+    if (!whole.startsWith(text)) {
+      const shared = sharedEnd(whole, render(standIn(stand, 1)));
+      if (shared.length === whole.length) throw driftError(this.compare(text, whole)!, "an answer", messages);
+      const words = whole.slice(0, whole.length - shared.length);
+      if (!shared.startsWith(tail)) tail = this.closingBeforeAnother(stand, words);
+      text = words + tail;
+    }
+    const beginning = { text, closing: this.closing(stand, tail, last) };
+    if (this.beginnings.size >= REMEMBERED) this.beginnings.clear();
+    this.beginnings.set(key, beginning);
+    return beginning;
+  }
+
+  private answeredBy(stand: ChatMessage): Answered {
+    const key = JSON.stringify(stand.tool_calls ?? null);
+    const known = this.answered.get(key);
     if (known !== undefined) return known;
-    const end = last === undefined ? undefined : this.tokenizer.decode([last]);
     const text = this.render([ANY, stand], false);
-    const closing = behind(text, end) ?? behindContent(this.render([ANY, BARE], false), end);
-    const answered = { text, closing };
+    const answered = { text, tail: sharedEnd(text, this.render([ANY, standIn(stand, 1)], false)) };
     if (this.answered.size >= REMEMBERED) this.answered.clear();
-    this.answered.set(shape, answered);
+    this.answered.set(key, answered);
     return answered;
+  }
+
+  /** What the template has between an answer's words and another answer: the generation prompt begins the other. */
+  private closingBeforeAnother(stand: ChatMessage, words: string): string {
+    const opening = this.render([ANY]).slice(this.render([ANY], false).length);
+    const two = this.render([ANY, stand, BARE], false);
+    const at = two.startsWith(words) && opening !== "" ? two.indexOf(opening, words.length) : -1;
+    return at < 0 ? "" : two.slice(words.length, at);
+  }
+
+  /**
+   * What closes an answer behind its last sampled token.
+   * @param tail what the template has behind the answer's words, its calls included, when messages follow
+   */
+  private closing(stand: ChatMessage, tail: string, last: number | undefined): string {
+    const end = last === undefined ? "" : this.tokenizer.decode([last]);
+    if (end.trim() !== "") {
+      const sampled = [tail, this.answeredBy(stand).tail].find((text) => this.encode(text).includes(last!));
+      if (sampled !== undefined) return sampled.slice(sampled.lastIndexOf(end) + end.length);
+    }
+    // Before the end token may be the rest of a call, which the answer has in its own way.
+    const ender = this.encode(tail).find((id) => this.isSpecial(id));
+    if (ender === undefined) return stand.tool_calls === undefined ? tail : this.answeredBy(BARE).tail;
+    const text = this.tokenizer.decode([ender]);
+    const at = tail.indexOf(text);
+    return tail.slice(last !== undefined && this.isSpecial(last) ? at + text.length : at);
+  }
+
+  private isSpecial(id: number): boolean {
+    return this.tokenizer.decode([id], { skipSpecialTokens: true }) === "" && this.tokenizer.decode([id]) !== "";
   }
 
   /** Tokens of a text as it stands. */
@@ -140,13 +217,12 @@ export class TurnTokens {
   /** Where `now` does not go on from `shown`; undefined when it does. */
   compare(shown: string, now: string): TemplateDrift | undefined {
     if (now.startsWith(shown)) return undefined;
-    let at = 0;
-    while (at < shown.length && shown[at] === now[at]) at += 1;
-    const token = (text: string): string => {
-      const [id] = this.encode(text.slice(at, at + 64));
-      return id === undefined ? "" : this.tokenizer.decode([id]);
-    };
-    return { at, shown: token(shown), now: token(now), text: now };
+    const [before, after] = [this.encode(shown), this.encode(now)];
+    const differing = before.findIndex((id, index) => id !== after[index]);
+    const first = differing < 0 ? before.length : differing;
+    const token = (ids: Int32Array): string => this.tokenizer.decode(ids.subarray(first, first + 1));
+    const at = this.tokenizer.decode(before.subarray(0, first)).length;
+    return { at, shown: token(before), now: token(after), text: now };
   }
 }
 
@@ -165,34 +241,28 @@ export function driftError(
     "VERL_AGENT_TEMPLATE_DRIFT",
     `The chat template rewrites ${what} when [${roles}] comes: at character ${at} stood ${JSON.stringify(shown)}, now ${JSON.stringify(now)}.`,
     {
-      hint: "Use a template that only appends (some drop earlier reasoning), or set actor_rollout_ref.rollout.multi_turn.template_drift to append or fork.",
+      hint: "Use a template that shows all answers and only appends (some drop earlier reasoning). Where it rewrites history, actor_rollout_ref.rollout.multi_turn.template_drift says what then: append, fork or fail.",
       details: { at, shown, now },
     },
   );
 }
 
-/** What follows the last `end` of a rendered answer; undefined when the answer has none. */
-function behind(text: string, end: string | undefined): string | undefined {
-  if (end === undefined) return undefined;
-  const at = text.lastIndexOf(end);
-  // The answer's own text is one character: an end found before it is another message's.
-  return at > text.lastIndexOf(".") ? text.slice(at + end.length) : undefined;
+/** What two texts end with alike. */
+function sharedEnd(a: string, b: string): string {
+  let length = 0;
+  const most = Math.min(a.length, b.length);
+  while (length < most && a[a.length - 1 - length] === b[b.length - 1 - length]) length += 1;
+  return a.slice(a.length - length);
 }
 
-const behindContent = (text: string, end: string | undefined): string =>
-  behind(text, end) ?? text.slice(text.lastIndexOf(".") + 1);
-
-/** The answer with nothing of its own but the calls that others refer to. */
-function standIn({ tool_calls }: ChatMessage): ChatMessage {
-  return tool_calls === undefined ? BARE : { ...BARE, tool_calls: withoutArguments(tool_calls) };
-}
-
-function withoutArguments(calls: unknown): unknown[] {
-  return (calls as { id: string; type: string; function: { name: string } }[]).map(
-    ({ id, type, function: { name } }) => ({
-      id,
-      type,
-      function: { name, arguments: {} },
-    }),
-  );
+/** The answer with nothing of its own but the calls that others refer to. @param version one of two that differ in all that is their own */
+function standIn({ tool_calls }: ChatMessage, version: 0 | 1 = 0): ChatMessage {
+  const answer: ChatMessage = { role: "assistant", content: CONTENTS[version] };
+  if (tool_calls === undefined) return answer;
+  const calls = (tool_calls as TemplateCall[]).map(({ id, type, function: { name } }) => ({
+    id,
+    type,
+    function: { name, arguments: ARGUMENTS[version]! },
+  }));
+  return { ...answer, tool_calls: calls };
 }

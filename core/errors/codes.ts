@@ -42,7 +42,7 @@ export const ERROR_CODES = {
   VERL_AGENT_TEMPLATE_DRIFT: {
     blame: "user",
     found: "run",
-    when: "A chat template rewrites earlier turns of a conversation when one is added, and the run is told to fail then.",
+    when: "A chat template rewrites earlier turns of a conversation when one is added, and the run is told to fail then; or it shows nothing of an answer that messages follow.",
   },
   VERL_AGENT_TOOL: {
     blame: "user",

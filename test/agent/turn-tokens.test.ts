@@ -47,11 +47,35 @@ describe("TurnTokens", () => {
     expect(tokens.compare("abX", "ab")).toMatchObject({ at: 2, shown: "X", now: "" });
   });
 
-  it("refuses a template that changes the answer as soon as it is not the last message", () => {
+  it("goes on behind the answer as it is then where a template writes it otherwise once it is not the last", () => {
     const fickle = new ChatTokenizer(
       "{% for message in messages %}{{ loop.last }}<|{{ message.role }}|>{{ message.content }}<|end|>{% endfor %}",
     );
-    expect(() => new TurnTokens(fickle, {}).after(answer("x"), 1, [user("more")])).toThrow(
+    const ids = new TurnTokens(fickle, {}).after(answer("x"), fickle.eosTokenId, [user("more")]);
+    expect(fickle.decode(ids)).toBe("true<|user|>more<|end|>");
+  });
+
+  it("takes the place of the last answer's end token where that is there for none but the last", () => {
+    const ending = (last: string, other: string) =>
+      new ChatTokenizer(
+        `{% for message in messages %}<|{{ message.role }}|>{{ message.content }}{% if loop.last and message.role == 'assistant' %}${last}{% else %}${other}{% endif %}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`,
+      );
+    for (const [last, other] of [
+      ["<|end|>", ""],
+      ["", "<|end|>"],
+      ["<|end|>", "<pad>"],
+    ] as const) {
+      const chat = ending(last, other);
+      const ids = new TurnTokens(chat, {}).after(answer("x"), chat.eosTokenId, [user("more")]);
+      expect(chat.decode(ids)).toBe(`<|user|>more${other}<|assistant|>`);
+    }
+  });
+
+  it("refuses a template that shows nothing of an answer that messages follow", () => {
+    const blind = new ChatTokenizer(
+      "{% for message in messages %}{% if loop.last or message.role != 'assistant' %}{{ message.content }}{% endif %}{% endfor %}",
+    );
+    expect(() => new TurnTokens(blind, {}).after(answer("x"), 1, [user("more")])).toThrow(
       expect.objectContaining({ code: "VERL_AGENT_TEMPLATE_DRIFT" }),
     );
   });

@@ -1,7 +1,16 @@
 import { ChatTemplate } from "../../../core/data/chat-template.ts";
 import type { ChatMessage, ChatTemplateOptions, Tokenizer } from "../../../core/data/tokenizer.ts";
 
-const MARKS = ["<pad>", "<|end|>", "<|user|>", "<|assistant|>", "<|tool|>", "<tool_call>", "</tool_call>"];
+/** Texts that are a token each; the second special one ends answers. */
+export interface Marks {
+  special: readonly string[];
+  plain: readonly string[];
+}
+
+const MARKS: Marks = {
+  special: ["<pad>", "<|end|>", "<|user|>", "<|assistant|>", "<|tool|>"],
+  plain: ["<tool_call>", "</tool_call>"],
+};
 const FIRST_CHARACTER = 100;
 
 /** A newline after each end tag, as Qwen's template has it; calls are written again from their arguments. */
@@ -19,16 +28,24 @@ export class ChatTokenizer implements Tokenizer {
   readonly eosTokenId = 1;
   private readonly template: ChatTemplate;
 
-  constructor(readonly chatTemplate: string = APPENDING) {
-    this.template = new ChatTemplate(chatTemplate, {}, "test");
+  private readonly marks: readonly string[];
+  private readonly specials: number;
+
+  constructor(
+    readonly chatTemplate: string = APPENDING,
+    { special, plain }: Marks = MARKS,
+  ) {
+    this.template = new ChatTemplate(chatTemplate, { bos_token: "<s>", eos_token: special[1] }, "test");
+    this.marks = [...special, ...plain];
+    this.specials = special.length;
   }
 
   encode(text: string): Int32Array {
     const ids: number[] = [];
     for (let at = 0; at < text.length;) {
-      const mark = MARKS.findIndex((candidate) => text.startsWith(candidate, at));
+      const mark = this.marks.findIndex((candidate) => text.startsWith(candidate, at));
       ids.push(mark < 0 ? FIRST_CHARACTER + text.charCodeAt(at) : mark);
-      at += mark < 0 ? 1 : MARKS[mark]!.length;
+      at += mark < 0 ? 1 : this.marks[mark]!.length;
     }
     return Int32Array.from(ids);
   }
@@ -36,7 +53,7 @@ export class ChatTokenizer implements Tokenizer {
   decode(ids: ArrayLike<number>, { skipSpecialTokens = false }: { skipSpecialTokens?: boolean } = {}): string {
     return Array.from(ids, (id) => {
       if (id >= FIRST_CHARACTER) return String.fromCharCode(id - FIRST_CHARACTER);
-      return skipSpecialTokens && id < 5 ? "" : MARKS[id]!;
+      return skipSpecialTokens && id < this.specials ? "" : this.marks[id]!;
     }).join("");
   }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AgentContext, AgentSample, ToolCallNote } from "../../../core/agent/agent-loop.ts";
-import { AGENT_PARTS, AgentParts } from "../../../core/agent/agent-parts.ts";
+import { AGENT_PARTS, AgentParts, schemasOf } from "../../../core/agent/agent-parts.ts";
 import type { Trajectory } from "../../../core/agent/trajectory.ts";
 import { loadConfig, type PpoConfig } from "../../../core/config/index.ts";
 import type { Generation, RolloutEngine, SamplingParams } from "../../../core/engine/rollout-engine.ts";
@@ -18,7 +18,7 @@ import { ToolAgentLoop } from "../../../plugins/agent-loop/tool-agent.ts";
 import { toolParsers } from "../../../plugins/tool-parser/index.ts";
 import { recordingLogger } from "../../data/helpers.ts";
 import { FakeRollout } from "../fake-rollout.ts";
-import { ChatTokenizer } from "./chat-tokenizer.ts";
+import { ChatTokenizer, type Marks } from "./chat-tokenizer.ts";
 
 export function registerOnce(provided: readonly Provided[]): void {
   for (const { kind, key, entry } of provided) {
@@ -45,6 +45,7 @@ export interface ConversationOptions {
   interactions?: string;
   overrides?: readonly string[];
   template?: string;
+  marks?: Marks;
   row?: Record<string, unknown>;
   maxTokens?: number;
   rollout?: RolloutEngine;
@@ -52,7 +53,7 @@ export interface ConversationOptions {
 }
 
 /** A tool agent with the container and the parts of a run. */
-export function toolAgent({ tools, interactions, overrides = [], template }: Omit<ConversationOptions, "say">) {
+export function toolAgent({ tools, interactions, overrides = [], template, marks }: Omit<ConversationOptions, "say">) {
   const config: PpoConfig = loadConfig({
     schema: "ppo",
     overrides: [
@@ -62,7 +63,7 @@ export function toolAgent({ tools, interactions, overrides = [], template }: Omi
     ],
   }).config;
   const log = recordingLogger();
-  const tokenizer = new ChatTokenizer(template);
+  const tokenizer = new ChatTokenizer(template, marks);
   const container = createRunContainer({ [CONFIG]: config, [LOGGER]: log, [TOKENIZER]: tokenizer });
   const parts = new AgentParts(container, config, log);
   container.bind({ [AGENT_PARTS]: parts });
@@ -89,7 +90,10 @@ export async function converse(options: ConversationOptions) {
   const messages = [{ role: "user", content: "go" }];
   const sample: AgentSample = {
     messages,
-    promptIds: tokenizer.encodeChat(messages, { addGenerationPrompt: true }),
+    promptIds: tokenizer.encodeChat(messages, {
+      addGenerationPrompt: true,
+      tools: schemasOf(await parts.toolsOf(row)),
+    }),
     uid: "u",
     sampleIndex: 0,
     row,
