@@ -37,7 +37,7 @@ export class TrajectoryRecorder {
   private tokens: number;
   private weightVersion = Infinity;
 
-  constructor(private readonly promptIds: Int32Array) {
+  constructor(private promptIds: Int32Array) {
     this.tokens = promptIds.length;
   }
 
@@ -65,18 +65,15 @@ export class TrajectoryRecorder {
   }
 
   /**
-   * Begins anew from `ids`, the prompt and a history that differs from the one recorded: all of it is context, and what was sampled
-   * before is no longer part of the trajectory.
-   * @returns false, with nothing changed, when `ids` do not start with the prompt
+   * Begins anew from `ids`, a history that differs from the one recorded: all of it is context, and what was sampled before is no longer
+   * part of the trajectory. As many of them as the prompt had are the prompt now: a template can rewrite that too.
    */
-  fork(ids: Int32Array): boolean {
-    const { promptIds } = this;
-    if (ids.length < promptIds.length || promptIds.some((id, index) => ids[index] !== id)) return false;
+  fork(ids: Int32Array): void {
+    this.promptIds = ids.subarray(0, this.promptIds.length);
     this.segments = [];
-    this.tokens = promptIds.length;
+    this.tokens = this.promptIds.length;
     this.weightVersion = Infinity;
-    this.observed(ids.subarray(promptIds.length));
-    return true;
+    this.observed(ids.subarray(this.promptIds.length));
   }
 
   /** All tokens in order, as the prompt of the next generation. */

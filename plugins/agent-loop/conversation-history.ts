@@ -9,12 +9,14 @@ import {
   type Logger,
   type PpoConfig,
   type TemplateDrift,
+  type Tokenizer,
   type Trajectory,
   type TrajectoryEnd,
   type TurnTokens,
 } from "verl";
 
 export interface HistoryParts {
+  tokenizer: Tokenizer;
   /** Whether to compare the history with what the template makes of it. */
   looksForDrift: boolean;
   sample: AgentSample;
@@ -24,12 +26,15 @@ export interface HistoryParts {
   log: Logger;
 }
 
+/** Characters that the first token of an answer is in. */
+const BEGINNING = 64;
+
 /** What was said in a conversation, as messages and as the tokens that the model was shown and sampled. */
 export class ConversationHistory {
   private readonly said: ChatMessage[];
   private readonly trajectory: TrajectoryRecorder;
-  /** The newest generation's last token. */
-  private lastId: number | undefined;
+  /** Tokens of the newest generation. */
+  private newest: Int32Array = new Int32Array();
   /** The conversation as the template had it when the model was last asked; undefined where nobody looks. */
   private shown: string | undefined;
   private drifts = 0;
@@ -61,7 +66,7 @@ export class ConversationHistory {
   /** Appends the tokens of a generation; `answered` has its message. */
   sampled(generation: Generation): void {
     this.trajectory.sampled(generation);
-    this.lastId = generation.ids.at(-1);
+    this.newest = generation.ids;
   }
 
   /** Appends the message of the newest generation. */
@@ -72,7 +77,7 @@ export class ConversationHistory {
   /** Appends messages as context. @returns false when they do not fit any more; then no token is appended. */
   observe(messages: readonly ChatMessage[]): boolean {
     const { tokens, ctx } = this.parts;
-    const ids = tokens.after(this.said.at(-1)!, this.lastId, messages);
+    const ids = tokens.after(this.said.at(-1)!, this.newest.at(-1), messages);
     if (this.follow(messages)) return this.room >= 0;
     if (ids.length > this.room) {
       ctx.metric("agent_loop/results_not_shown_count", 1);
@@ -110,7 +115,7 @@ export class ConversationHistory {
       return false;
     }
     log.warnOnce("template_drift", `${error.message} The conversations go on with the rewritten history.`);
-    if (!this.trajectory.fork(tokens.encode(drift.text))) throw error;
+    this.trajectory.fork(tokens.encode(drift.text));
     return true;
   }
 
@@ -118,10 +123,10 @@ export class ConversationHistory {
   private driftSince(answer: readonly ChatMessage[]): TemplateDrift | undefined {
     const { tokens, limits, log } = this.parts;
     try {
-      const answered = tokens.render(answer, false);
+      const shown = this.shown!;
       const now = tokens.render(this.said);
-      const drift = tokens.compare(this.shown!, answered) ?? tokens.compare(answered, now);
       this.shown = now;
+      const drift = tokens.compare(shown, now) ?? this.answerDrift(answer, shown, now);
       return drift && { ...drift, text: now };
     } catch (error) {
       if (!isRefusal(error) || limits.template_drift === "fail") throw error;
@@ -131,4 +136,24 @@ export class ConversationHistory {
       return undefined;
     }
   }
+
+  /**
+   * Where the template no longer has the newest answer, white space aside. It writes calls in its own way, so an answer with calls is held to
+   * what it made of that when it came last; or to its beginning and its thought, as Qwen3 then has an empty thought in it that is nowhere else.
+   */
+  private answerDrift(messages: readonly ChatMessage[], shown: string, now: string): TemplateDrift | undefined {
+    const { tokenizer, tokens } = this.parts;
+    const { tool_calls, reasoning_content: thought = "" } = messages.at(-1)!;
+    const ended = tokenizer.decode(this.newest.subarray(-1), { skipSpecialTokens: true }) === "";
+    const sampled = tokenizer.decode(ended ? this.newest.subarray(0, -1) : this.newest);
+    const kept = now.slice(shown.length);
+    if (tool_calls === undefined) {
+      return withoutSpace(kept).startsWith(withoutSpace(sampled)) ? undefined : tokens.compare(shown + sampled, now);
+    }
+    const drift = tokens.compare(tokens.render(messages, false), now);
+    const first = (text: string): number | undefined => tokens.encode(text.trimStart().slice(0, BEGINNING))[0];
+    return first(kept) === first(sampled) && kept.includes(thought as string) ? undefined : drift;
+  }
 }
+
+const withoutSpace = (text: string): string => text.replace(/\s+/g, "");

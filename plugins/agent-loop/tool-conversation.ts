@@ -2,11 +2,11 @@ import {
   openAiToolCall,
   startsInReasoning,
   ToolSession,
+  type ChatMessage,
   type Generation,
   type Interaction,
   type OfferedTool,
   type ParsedAnswer,
-  type Tokenizer,
   type ToolAnswer,
   type ToolParser,
   type ToolSchema,
@@ -43,7 +43,6 @@ const STOP_REASONS: Readonly<Record<TerminationReason, Trajectory["stopReason"]>
 
 export interface ConversationParts extends HistoryParts {
   tools: ReadonlyMap<string, OfferedTool>;
-  tokenizer: Tokenizer;
   parser: ToolParser;
   interaction: Interaction | undefined;
   interactionKwargs: Readonly<Record<string, unknown>>;
@@ -199,21 +198,32 @@ export class ToolConversation {
       startsInReasoning: startsInReasoning(tokenizer, prompt),
     });
     this.answer = answer;
-    if (answer.calls.length === 0) {
-      this.history.answered({ role: "assistant", content: tokenizer.decode(ids, { skipSpecialTokens: true }) });
-      return;
-    }
+    this.history.answered(answer.calls.length === 0 ? this.withoutCalls(ids) : this.withCalls());
+  }
+
+  /** Its text as it is, thoughts included, unless special tokens are part of it (harmony's channels): the parser tells those apart. */
+  private withoutCalls(ids: Int32Array): ChatMessage {
+    const { tokenizer } = this.parts;
+    const text = tokenizer.decode(ids, { skipSpecialTokens: true });
+    const { content, reasoning, errors } = this.answer!;
+    return errors.length > 0 || tokenizer.decode(ids).startsWith(text)
+      ? { role: "assistant", content: text }
+      : { role: "assistant", content: content.trim(), ...thought(reasoning) };
+  }
+
+  private withCalls(): ChatMessage {
+    const { content, reasoning, calls } = this.answer!;
     const names = this.callIds();
-    this.history.answered({
+    return {
       role: "assistant",
-      content: answer.content.trim(),
-      ...(answer.reasoning === "" ? {} : { reasoning_content: answer.reasoning.trim() }),
+      content: content.trim(),
+      ...thought(reasoning),
       // Templates take arguments as an object; as text many would encode them twice.
-      tool_calls: answer.calls.map((call, index) => {
+      tool_calls: calls.map((call, index) => {
         const { id, type, function: called } = openAiToolCall(call, names[index]!);
         return { id, type, function: { ...called, arguments: call.arguments } };
       }),
-    });
+    };
   }
 
   /** Ids of the newest answer's calls: nine letters and digits, as some templates want them, where the format has none. */
@@ -242,3 +252,7 @@ export class ToolConversation {
     };
   }
 }
+
+/** Reasoning, under both names that templates have for it. */
+const thought = (reasoning: string): object =>
+  reasoning === "" ? {} : { reasoning_content: reasoning.trim(), thinking: reasoning.trim() };
