@@ -44,9 +44,10 @@ export class ResourcePool {
     given: readonly number[] | { readonly of: readonly Slot[] },
     { name = "pool", maxColocateCount = 10, perPlace = { CPU: 1 } }: ResourcePoolOptions = {},
   ) {
+    requireOptions(name, maxColocateCount, perPlace);
     this.name = name;
     this.maxColocateCount = maxColocateCount;
-    this.perPlace = perPlace;
+    this.perPlace = { ...perPlace };
     if (typeof given === "object" && given !== null && "of" in given) {
       this.slots = given.of;
       return;
@@ -140,10 +141,7 @@ export class ResourcePool {
 
   /** One pool of the places of both, this one's first. @throws VERL_CONTROLLER_POOL where they differ in what a place holds. */
   merge(other: ResourcePool): ResourcePool {
-    if (
-      this.maxColocateCount !== other.maxColocateCount ||
-      JSON.stringify(this.perPlace) !== JSON.stringify(other.perPlace)
-    ) {
+    if (this.maxColocateCount !== other.maxColocateCount || !sameAmounts(this.perPlace, other.perPlace)) {
       throw poolError(`The pools "${this.name}" and "${other.name}" do not merge: their places hold different things.`);
     }
     const taken = new Set(this.slots.map(slotId));
@@ -175,3 +173,26 @@ export function poolError(message: string, hint?: string): VerlError {
     hint: hint ?? "A pool lists the ranks on each machine: [2] is one machine of two, [8, 8] two of eight.",
   });
 }
+
+const sameAmounts = (a: Resources, b: Resources): boolean =>
+  Object.keys({ ...a, ...b }).every((name) => (a[name] ?? 0) === (b[name] ?? 0));
+
+/** @throws VERL_CONTROLLER_POOL */
+function requireOptions(pool: string, maxColocateCount: unknown, perPlace: unknown): void {
+  if (!(Number.isSafeInteger(maxColocateCount) && Number(maxColocateCount) >= 1)) {
+    throw poolError(
+      `The pool "${pool}" is to hold ${shown(maxColocateCount)} worker groups side by side (maxColocateCount).`,
+      "Give a whole number of at least 1.",
+    );
+  }
+  const amounts = typeof perPlace === "object" && perPlace !== null ? Object.entries<unknown>({ ...perPlace }) : [];
+  const odd = amounts.find(([, amount]) => !(Number.isFinite(amount) && Number(amount) >= 0));
+  if (!odd && amounts.some(([, amount]) => Number(amount) > 0)) return;
+  const holds = odd ? `${shown(odd[1])} of ${odd[0]}` : "nothing";
+  throw poolError(
+    `A place of the pool "${pool}" is to hold ${holds} (perPlace).`,
+    "Give amounts of 0 or more by name, one of them above 0: { CPU: 1, GPU: 1 }.",
+  );
+}
+
+const shown = (value: unknown): string => (typeof value === "number" ? String(value) : kindOf(value));

@@ -42,6 +42,15 @@ describe("a resource pool", () => {
     expect(merged.roots).toEqual([pool]);
   });
 
+  it("merges with one whose places hold the same, in whatever order they were named", () => {
+    const [one, other] = [
+      { CPU: 1, GPU: 2 },
+      { GPU: 2, CPU: 1 },
+    ].map((perPlace) => new ResourcePool([1], { perPlace }));
+    expect(one!.merge(other!).worldSize).toBe(2);
+    expect(one!.merge(new ResourcePool([1], { perPlace: { CPU: 1, GPU: 2, TPU: 0 } })).worldSize).toBe(2);
+  });
+
   it("refuses parts that do not come to the whole, and pools that differ", () => {
     const pool = new ResourcePool([4]);
     expect(() => pool.split(3)).toThrow("do not make 3 equal parts");
@@ -53,6 +62,29 @@ describe("a resource pool", () => {
 });
 
 describe("a resource pool that is asked for nonsense", () => {
+  it.each<[object, string]>([
+    [{ maxColocateCount: 0 }, "0 worker groups side by side"],
+    [{ maxColocateCount: -1 }, "-1 worker groups side by side"],
+    [{ maxColocateCount: 1.5 }, "1.5 worker groups side by side"],
+    [{ maxColocateCount: "2" }, "a string worker groups side by side"],
+    [{ perPlace: { CPU: -1 } }, "-1 of CPU"],
+    [{ perPlace: { CPU: 1, GPU: NaN } }, "NaN of GPU"],
+    [{ perPlace: { CPU: Infinity } }, "Infinity of CPU"],
+    [{ perPlace: { CPU: "1" } }, "a string of CPU"],
+    [{ perPlace: {} }, "hold nothing"],
+    [{ perPlace: { CPU: 0 } }, "hold nothing"],
+    [{ perPlace: null }, "hold nothing"],
+    [{ perPlace: 3 }, "hold nothing"],
+  ])("holds no such thing: %j", (options, words) => {
+    expect(() => new ResourcePool([1], options)).toThrow(
+      expect.objectContaining({
+        code: "VERL_CONTROLLER_POOL",
+        message: expect.stringContaining(words),
+        hint: expect.any(String),
+      }),
+    );
+  });
+
   it.each([
     [2, "a number"],
     ["2", "a string"],
