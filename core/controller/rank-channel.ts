@@ -6,6 +6,8 @@ export interface SentMessage {
   readonly head: ChannelMessage["head"];
   /** As the receiver's blobs. They may be views of memory that is somebody's, and start anywhere. */
   readonly blobs: readonly Lent[];
+  /** What it is, for the error where it is too large: `the arguments of actor.update`. Default: a message. */
+  readonly what?: string;
 }
 
 /** One message between the controller and a rank, as it arrives. */
@@ -29,6 +31,7 @@ export interface ChannelMessage {
 export interface RankChannel {
   /**
    * Sends a message. The memory of `blobs` is lent: it is only read, and nobody changes it before the message has arrived.
+   * @throws VERL_WORKER_PAYLOAD at once for a message over the channel's limit, of which nothing is sent.
    * @returns settles when the channel is ready for more (back-pressure). Never rejects: a lost channel tells by `onClose`.
    */
   send(message: SentMessage): Promise<void>;

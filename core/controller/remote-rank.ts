@@ -14,6 +14,7 @@ import { PROTOCOL, type FromRank, type RankSpec, type ToRank } from "./rank-prot
 import type { RankPlace } from "./resource-pool.ts";
 import { deadRank, disposedRank, endedBy, WITH_TRANSPORT } from "./rank-end.ts";
 import { steadyMetrics } from "./steady-metrics.ts";
+import { thrownText } from "./thrown-text.ts";
 import { rankEnv, type RankHandle, type SpawnRequest } from "./transport.ts";
 
 export interface RemoteRankOptions {
@@ -119,7 +120,11 @@ class RemoteRank implements RankHandle {
       `a constructor argument of ${name}`,
       nothingLive,
     );
-    this.send({ type: "start", protocol: PROTOCOL, spec, args: packed }, blobs);
+    this.send(
+      { type: "start", protocol: PROTOCOL, spec, args: packed },
+      blobs,
+      `the arguments to construct ${name} with`,
+    );
     const abort = (): void => this.settleReady.reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
     try {
@@ -139,8 +144,16 @@ class RemoteRank implements RankHandle {
       const { packed, blobs } = pack(args, `an argument of ${this.request.name}.${method}`, live);
       const id = this.nextCall++;
       this.calls.set(id, { method, whole: call, resolve, reject, live });
-      this.send({ type: "call", id, call, method, args: packed }, blobs);
-      live.follow();
+      try {
+        this.send(
+          { type: "call", id, call, method, args: packed },
+          blobs,
+          `the arguments of ${this.request.name}.${method}`,
+        );
+        live.follow();
+      } catch (error) {
+        this.settle(id, (pending) => pending.reject(error));
+      }
     });
   }
 
@@ -171,6 +184,9 @@ class RemoteRank implements RankHandle {
     const ended = await Promise.race([this.closed.then(() => false), late]);
     clearTimeout(timer);
     if (ended) {
+      if (this.stopping && this.death === undefined) {
+        this.request.log.warn(`Rank ${this.rank} of ${this.request.name} (${this.place}) ${reason}; it is killed.`);
+      }
       this.die(reason);
       await this.options.kill(reason);
     }
@@ -235,12 +251,20 @@ class RemoteRank implements RankHandle {
   private bring(turn: Turn, value: unknown): void {
     this.options.hub?.bring(this.rank, turn, {
       value,
-      deliver: (all) => {
-        const { packed, blobs } = pack(all, `an exchange of ${this.request.name}`, nothingLive);
-        this.send({ type: "exchange", turn, values: packed }, blobs);
-      },
+      deliver: (all) => this.deliver(turn, all),
       missed: (rank) => this.send({ type: "missed", call: turn, rank }),
     });
+  }
+
+  /** Where it is too much to be sent, the call fails, and not the rank. */
+  private deliver(turn: Turn, all: unknown[]): void {
+    try {
+      const { packed, blobs } = pack(all, `an exchange of ${this.request.name}`, nothingLive);
+      this.send({ type: "exchange", turn, values: packed }, blobs, "what the ranks bring to an exchange");
+    } catch (error) {
+      const call = { id: turn.id, lane: turn.lane, whole: true };
+      this.send({ type: "interrupt", reason: `their exchange failed: ${thrownText(error)}`, call });
+    }
   }
 
   /** A listener that fails ends the call; the rank is not to blame. */
@@ -309,7 +333,8 @@ class RemoteRank implements RankHandle {
     for (const listener of this.listeners) listener({ rank: this.rank, state, reason });
   }
 
-  private send(message: ToRank, blobs: readonly Lent[] = []): void {
-    if (this.death === undefined) void this.options.channel.send({ head: message, blobs });
+  /** @param what see `SentMessage`. @throws VERL_WORKER_PAYLOAD for one that is too large, of which nothing is sent */
+  private send(message: ToRank, blobs: readonly Lent[] = [], what?: string): void {
+    if (this.death === undefined) void this.options.channel.send({ head: message, blobs, what });
   }
 }

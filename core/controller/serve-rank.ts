@@ -31,6 +31,9 @@ export function serveRank(channel: RankChannel, options: ServeOptions = {}): Pro
   return new Promise((resolve) => new RankServer(channel, options, resolve));
 }
 
+/** Characters that are left of a line of the log that is too long to be sent. */
+const CUT_LINE = 1000;
+
 class RankServer {
   private worker: Worker | undefined;
   private name = "";
@@ -55,7 +58,7 @@ class RankServer {
       this.understand(message);
     } catch (error) {
       this.channel.close(
-        `was sent a message that cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+        `sent a message that cannot be read: ${error instanceof Error ? error.message : String(error)}`,
       );
     }
   }
@@ -128,7 +131,7 @@ class RankServer {
       this.send({ type: "ready" });
     } catch (error) {
       const { reason, part } = failedPart(error);
-      this.send({ type: "failed", error: packError(reason), part });
+      this.sendError(reason, (packed) => ({ type: "failed", error: packed, part }));
     }
   }
 
@@ -148,7 +151,7 @@ class RankServer {
       listenerOf: (listener) =>
         new Listener((value) => {
           const { packed, blobs: bytes } = pack(value, `what ${this.name}.${method} tells`, nothingLive);
-          this.send({ type: "tell", id, listener, value: packed }, bytes);
+          this.send({ type: "tell", id, listener, value: packed }, bytes, `what ${this.name}.${method} tells`);
         }),
     };
     try {
@@ -158,10 +161,11 @@ class RankServer {
       }
       const values = unpack(args, blobs, bridge) as unknown[];
       const result = await peers.within(call, `${this.name}.${method}`, () => callRegistered(worker, method, values));
-      const { packed, blobs: bytes } = pack(result, `the result of ${this.name}.${method}`, nothingLive);
-      this.send({ type: "result", id, value: packed }, bytes);
+      const what = `the result of ${this.name}.${method}`;
+      const { packed, blobs: bytes } = pack(result, what, nothingLive);
+      this.send({ type: "result", id, value: packed }, bytes, what);
     } catch (error) {
-      this.send({ type: "error", id, error: packError(error) });
+      this.sendError(error, (packed) => ({ type: "error", id, error: packed }));
     } finally {
       for (const number of numbers) this.signals.delete(number);
       this.forgetExchanges(call);
@@ -176,7 +180,7 @@ class RankServer {
     return new MeetingPeers(rank, worldSize, (next, value) => {
       const { packed, blobs } = pack(value, `an exchange of ${name}`, nothingLive);
       const turn = next();
-      this.send({ type: "exchange", turn, value: packed }, blobs);
+      this.send({ type: "exchange", turn, value: packed }, blobs, `what rank ${rank} brings to an exchange of ${name}`);
       return new Promise((resolve) => this.exchanges.set(turnKey(turn), { id: turn.id, resolve }));
     });
   }
@@ -193,8 +197,14 @@ class RankServer {
 
   private logger(): Logger {
     const seen = new Set<string>();
-    const at = (level: "debug" | "info" | "warn") => (message: string, fields?: object) =>
-      this.send({ type: "log", level, message: textOf(message), fields: plainFacts(fields) });
+    const at = (level: "debug" | "info" | "warn") => (message: string, fields?: object) => {
+      const text = textOf(message);
+      try {
+        this.send({ type: "log", level, message: text, fields: plainFacts(fields) });
+      } catch {
+        this.send({ type: "log", level, message: `${text.slice(0, CUT_LINE)}… [${text.length} characters in all]` });
+      }
+    };
     const warn = at("warn");
     return {
       debug: at("debug"),
@@ -228,8 +238,18 @@ class RankServer {
     this.done();
   }
 
-  private send(message: FromRank, blobs: readonly Lent[] = []): void {
-    void this.channel.send({ head: message, blobs });
+  /** An error whose words are too many to be sent is told of all the same. */
+  private sendError(error: unknown, message: (packed: PackedError) => FromRank): void {
+    try {
+      this.send(message(packError(error)), [], "an error");
+    } catch (tooLarge) {
+      this.send(message(packError(tooLarge)));
+    }
+  }
+
+  /** @param what see `SentMessage`. @throws VERL_WORKER_PAYLOAD for one that is too large, of which nothing is sent */
+  private send(message: FromRank, blobs: readonly Lent[] = [], what?: string): void {
+    void this.channel.send({ head: message, blobs, what });
   }
 }
 

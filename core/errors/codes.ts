@@ -320,7 +320,7 @@ export const ERROR_CODES = {
   },
   VERL_RAY_CONFIG: {
     blame: "user",
-    when: "`controller.ray` names no cluster, or half a certificate, or a certificate that cannot be read.",
+    when: "`controller.ray` names no cluster, or half a certificate, or files that hold no certificate and its key.",
   },
   VERL_REGISTRY_FROZEN: { blame: "plugin", when: "An entry was registered while a run was under way." },
   VERL_REGISTRY_KEY_INVALID: {
@@ -461,7 +461,7 @@ export const ERROR_CODES = {
   },
   VERL_WORKER_PAYLOAD: {
     blame: "plugin",
-    when: "An argument or a result of a worker call cannot cross to another thread or process.",
+    when: "An argument or a result of a worker call cannot cross to another thread or process, or is too large for one message.",
   },
   VERL_WORKER_REGISTER: {
     blame: "plugin",

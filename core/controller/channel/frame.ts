@@ -1,3 +1,4 @@
+import { VerlError } from "../../errors/index.ts";
 import type { ChannelMessage, Lent, SentMessage } from "../rank-channel.ts";
 
 /*
@@ -24,7 +25,10 @@ export const PEER_LIMITS: FrameLimits = { head: 1 << 28, blobs: 2 ** 34 };
 /** Fewer bytes are sooner copied together than written, or read, by themselves. */
 const SMALL = 16 * 1024;
 
-/** A message as the pieces to write one after the other; none of the large ones is copied. */
+/**
+ * A message as the pieces to write one after the other; none of the large ones is copied.
+ * @throws VERL_WORKER_PAYLOAD for one that its receiver would not take
+ */
 export function frame(message: SentMessage): Uint8Array[] {
   const pieces: Uint8Array[] = [];
   let small: Uint8Array[] = [frameHead(message)];
@@ -44,10 +48,14 @@ export function frame(message: SentMessage): Uint8Array[] {
 }
 
 /** Everything of a message but its blobs. */
-function frameHead({ head, blobs }: SentMessage): Buffer {
-  const text = JSON.stringify(head);
+function frameHead({ head, blobs, what = "a message" }: SentMessage): Buffer {
+  const text = headText(head, what);
   const lengths = blobs.length * 8;
   const bytes = Buffer.byteLength(text);
+  if (bytes > PEER_LIMITS.head) throw tooLarge(what, `${bytes} bytes of JSON`, `${PEER_LIMITS.head} bytes`);
+  if (blobs.length > MAX_BLOBS) throw tooLarge(what, `${blobs.length} arrays and batches`, `${MAX_BLOBS} of them`);
+  const payload = blobs.reduce((sum, blob) => sum + bytesIn(blob), 0);
+  if (payload > PEER_LIMITS.blobs) throw tooLarge(what, `${payload} bytes of arrays`, `${PEER_LIMITS.blobs} bytes`);
   const frame = Buffer.allocUnsafe(FIXED_BYTES + lengths + bytes);
   frame.writeUInt32LE(MAGIC, 0);
   frame.writeUInt32LE(bytes, 4);
@@ -56,6 +64,27 @@ function frameHead({ head, blobs }: SentMessage): Buffer {
   frame.write(text, FIXED_BYTES + lengths);
   return frame;
 }
+
+/** The longest text that there can be is longer than a head may be. */
+function headText(head: SentMessage["head"], what: string): string {
+  try {
+    return JSON.stringify(head);
+  } catch (error) {
+    if (error instanceof RangeError && error.message.includes("string length")) {
+      throw tooLarge(what, "more JSON than a text can hold", `${PEER_LIMITS.head} bytes`);
+    }
+    throw error;
+  }
+}
+
+const tooLarge = (what: string, holds: string, limit: string): VerlError =>
+  new VerlError(
+    "VERL_WORKER_PAYLOAD",
+    `${what[0]!.toUpperCase()}${what.slice(1)} cannot be sent: it would be ${holds}, and the limit of a message is ${limit}.`,
+    {
+      hint: "Give large data as typed arrays, NdArrays or a DataProto, which are not turned to JSON, and in several calls.",
+    },
+  );
 
 const bytesIn = (lent: Lent): number =>
   lent instanceof Uint8Array ? lent.byteLength : lent.reduce((sum, { byteLength }) => sum + byteLength, 0);

@@ -5,6 +5,9 @@ import { frame, FrameReader, PEER_LIMITS } from "./frame.ts";
 /** How long a closed end waits for what it sent to be taken. */
 const LINGER_MS = 3000;
 
+/** The reason of a channel that this end has closed as agreed. */
+export const CLOSED = "was closed";
+
 /** Learns why a connection broke off from those who know more, such as the exit code of the process at its other end. */
 export type Explain = (reason: string) => Promise<string>;
 
@@ -106,6 +109,11 @@ export class TcpChannel implements RankChannel {
     if (this.closed !== undefined) listener(this.closed);
   }
 
+  /** Why it is closed, once that is known. */
+  get reason(): string | undefined {
+    return this.closed;
+  }
+
   /** Tells that the connection is gone, at once: `onClose` may wait for the reason. */
   onLost(listener: () => void): void {
     this.lostListener = listener;
@@ -113,7 +121,7 @@ export class TcpChannel implements RankChannel {
   }
 
   /** @param atOnce what was sent before need not arrive. */
-  close(reason = "was closed", atOnce = false): void {
+  close(reason = CLOSED, atOnce = false): void {
     if (!this.open) return;
     this.open = false;
     this.lostListener?.();

@@ -1,7 +1,9 @@
 import { Worker as Thread } from "node:worker_threads";
 import { dial, type Link } from "../channel/dial.ts";
+import { CLOSED } from "../channel/tcp-channel.ts";
 import { serveRank } from "../serve-rank.ts";
 import { tellUncaught } from "../tell-uncaught.ts";
+import { thrownText } from "../thrown-text.ts";
 import type { BeatData } from "./ray-beat.ts";
 
 /*
@@ -32,7 +34,10 @@ function firstLine(): Promise<string> {
 }
 
 const { link, beat, silentS } = JSON.parse(await firstLine()) as RankLine;
-const channel = await dial(link);
+const channel = await dial(link).catch((error: unknown) => {
+  console.error(`This process cannot connect to the controller at ${link.host}:${link.port}: ${thrownText(error)}.`);
+  process.exit(1);
+});
 tellUncaught(channel);
 const beatData: BeatData = { link: beat, silentS };
 const thread = new Thread(new URL("./ray-beat.js", import.meta.url), { name: "beat", workerData: beatData });
@@ -44,5 +49,7 @@ thread.on("error", (error) => {
 });
 await serveRank(channel);
 await channel.ended;
+// Told with the process's last lines, for the connection itself tells nothing any more.
+if (channel.reason !== CLOSED) console.error(`The controller ${channel.reason}.`);
 // What the worker left open must not keep the process.
-process.exit();
+process.exit(channel.reason === CLOSED ? 0 : 1);
