@@ -181,6 +181,40 @@ it("does not let in one that guesses the answer, nor one that sends much before 
   );
 });
 
+it.each(["plain", "TLS"])("lets one in whom it waits for, however many others are silent: %s", async (kind) => {
+  const tls = kind === "TLS" ? certificate() : undefined;
+  const server = await listen(tls);
+  const silent = await Promise.all(Array.from({ length: 300 }, () => strange(server, [])));
+  await until(() => warnings.length >= 10);
+  await until(() => silent.filter(({ destroyed }) => !destroyed).length === 256);
+  const link: Link = { ...server.address, id: "1", secret: "right", certificate: tls?.cert };
+  const arrived = new Promise<TcpChannel>((resolve) => server.expect("1", "right", resolve));
+  const far = await dial(link);
+  ends.push(() => far.close("over", true));
+  expect((await arrived).peer).toBe("127.0.0.1");
+  expect(warnings[0]).toBe("Refused a connection from 127.0.0.1: it has not said who it is, and 256 more wait to.");
+  expect(warnings).toHaveLength(10);
+  expect(warnings[9]).toContain("Further ones are not told of.");
+});
+
+it.each(["plain", "TLS"])("gives one that says nothing some seconds: %s", async (kind) => {
+  const server = await listen(kind === "TLS" ? certificate() : undefined);
+  const socket = await strange(server, []);
+  await new Promise((resolve) => socket.once("close", resolve));
+  await until(() => warnings.length === 1);
+  expect(warnings[0]).toMatch(
+    /^Refused a connection from 127\.0\.0\.1: (it did not say who it is|TLS handshake timeout)/,
+  );
+});
+
+it("tells of one that does not speak TLS", async () => {
+  const server = await listen(certificate());
+  const socket = await strange(server, [Buffer.from("GET / HTTP/1.1\r\n\r\n")]);
+  await new Promise((resolve) => socket.once("close", resolve));
+  await until(() => warnings.length === 1);
+  expect(warnings[0]).toContain("Refused a connection from 127.0.0.1: ");
+});
+
 it("tells of two controllers on one port", async () => {
   const { address } = await listen();
   await expect(listen(undefined, address.port)).rejects.toMatchObject({
@@ -199,6 +233,10 @@ it("sends large pieces from where they are, and gives the receiver one place tha
   expect(Buffer.compare(blob!, Buffer.concat(blobs[0]!))).toBe(0);
   expect([blob!.byteOffset, blob!.buffer.byteLength]).toEqual([0, 100_008]);
 });
+
+async function until(done: () => boolean): Promise<void> {
+  while (!done()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
 
 const pause = <T>(value: T): Promise<T> => new Promise((resolve) => setTimeout(() => resolve(value), 300));
 
@@ -249,6 +287,27 @@ function certificate(): { cert: string; key: string } {
   rmSync(folder, { recursive: true });
   return { cert: cert!, key: key! };
 }
+
+it.each<[string, SentMessage, RegExp]>([
+  [
+    "head",
+    { head: { text: "x".repeat(2 ** 28) }, blobs: [] },
+    /^A message cannot be sent: it would be 268435467 bytes of JSON, and the limit of a message is 268435456 bytes\./,
+  ],
+  [
+    "number of arrays",
+    { head: {}, blobs: new Array(65_537).fill(new Uint8Array(1)), what: "the result of x" },
+    /^The result of x cannot be sent: it would be 65537 arrays/,
+  ],
+  ["payload", { head: {}, blobs: [new Array(17_000).fill(new Uint8Array(2 ** 20))] }, /17825792000 bytes of arrays/],
+])("refuses a message whose %s the other end would not take, and goes on", async (_, message, words) => {
+  const [near, far] = await pair();
+  expect(() => near.send(message)).toThrow(
+    expect.objectContaining({ code: "VERL_WORKER_PAYLOAD", message: expect.stringMatching(words) }),
+  );
+  void near.send({ head: { after: 1 }, blobs: [] });
+  expect((await next(far)).head).toEqual({ after: 1 });
+});
 
 it("goes on after a message that cannot be written", async () => {
   const [near, far] = await pair();
