@@ -1,5 +1,6 @@
+import type { VerlError } from "../errors/index.ts";
 import type { NodeResources, Resources } from "./node-resources.ts";
-import type { ResourcePool } from "./resource-pool.ts";
+import { poolError, type ResourcePool } from "./resource-pool.ts";
 
 /** What pools want, set against what there is. */
 export interface ResourcePlan {
@@ -39,6 +40,15 @@ export function planResources(pools: readonly ResourcePool[], nodes: readonly No
   ];
   const fits = place(wants, nodes, ({ free }) => free);
   return { fits, possible: fits || place(wants, nodes, ({ total }) => total), lines };
+}
+
+/** Says what is wanted, what there is, and who holds the rest. @param deadlineS how long that was waited for, where it was worth it */
+export function noRoom({ possible, lines }: ResourcePlan, deadlineS: number): VerlError {
+  const waited = possible ? ` after ${deadlineS} s` : "";
+  return poolError(
+    `There is no room for the worker groups${waited}.\n${lines.join("\n")}`,
+    "Ask for fewer ranks (in a run by trainer.nnodes, trainer.n_gpus_per_node), or free what others hold.",
+  );
 }
 
 function wantsOf(pool: ResourcePool): Want[] {

@@ -1,6 +1,6 @@
 import { poolError, ResourcePool, type ResourcePoolOptions } from "./resource-pool.ts";
 import type { NodeResources } from "./node-resources.ts";
-import { planResources, type ResourcePlan } from "./resource-plan.ts";
+import { noRoom, planResources, type ResourcePlan } from "./resource-plan.ts";
 import type { Transport } from "./transport.ts";
 
 export interface WaitOptions {
@@ -79,11 +79,7 @@ export class ResourcePoolManager<Role extends string = string> {
         return plan;
       }
       if (!plan.possible || !(Date.now() < end)) {
-        const waited = plan.possible ? ` after ${deadlineS} s` : "";
-        throw poolError(
-          `There is no room for the worker groups${waited}.\n${plan.lines.join("\n")}`,
-          "Ask for fewer ranks (in a run by trainer.nnodes, trainer.n_gpus_per_node), or free what others hold.",
-        );
+        throw noRoom(plan, deadlineS);
       }
       if (!told) [...plan.lines, `Waiting for resources, at most ${deadlineS} s.`].forEach(tell);
       await pause(Math.min(ASK_AGAIN_MS, Math.max(end - Date.now(), 0)), signal);

@@ -4,8 +4,8 @@ Needs nothing but the standard library and ray. Says everything over one connect
 channel/handshake.ts have the format), and ends, with all that it started, when that connection or its standard input is lost.
 """
 
-import collections, contextlib, hashlib, hmac, json, os, queue, secrets, shutil, signal  # noqa: E401
-import socket, ssl, struct, subprocess, sys, threading, time  # noqa: E401
+import collections, contextlib, hmac, json, os, queue, secrets, shutil, signal, socket  # noqa: E401
+import ssl, struct, subprocess, sys, threading, time  # noqa: E401
 
 import ray
 from ray.util import get_node_ip_address, placement_group, placement_group_table, remove_placement_group
@@ -17,7 +17,6 @@ SILENT_S = 60  # without a word of the controller
 
 class Link:
     """One authenticated connection to the controller."""
-
     def __init__(self, host, port, id, secret, certificate=None):
         self.socket = socket.create_connection((host, port), timeout=10)
         if certificate:
@@ -30,8 +29,7 @@ class Link:
         challenge = self.read()
 
         def proof(side):
-            text = "\n".join([side, id, nonce, challenge["nonce"]])
-            return hmac.new(secret.encode(), text.encode(), hashlib.sha256).hexdigest()
+            return hmac.new(secret.encode(), "\n".join([side, id, nonce, challenge["nonce"]]).encode(), "sha256").hexdigest()
 
         if not hmac.compare_digest(challenge["proof"], proof("server")):
             sys.exit("The controller at this address does not know the secret: it is another one's.")
@@ -41,7 +39,7 @@ class Link:
 
     def send(self, **head):
         text = json.dumps(head).encode()
-        with self.lock:
+        with self.lock, contextlib.suppress(OSError):  # `read` tells of a lost connection
             self.socket.sendall(struct.pack("<III", MAGIC, len(text), 0) + text)
 
     def read(self):
@@ -50,19 +48,22 @@ class Link:
             raise ConnectionError("the controller closed the connection")
         return json.loads(self.reader.read(size))
 
+    def beat(self):
+        while True:
+            time.sleep(1)
+            self.send(type="beat")
+
 
 class Shim:
     """Holds one process of a rank, which dies with it: by its death signal, and by the end of its standard input."""
-
     def __init__(self, argv, env, cwd, first_line):
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("RAY_AUTH_", "RAY_JOB_", "VERL_RAY_"))}
         guard = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
+        own = {"env": {**kept, **env}, "cwd": cwd if os.path.isdir(cwd) else None, "start_new_session": True}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        self.process = subprocess.Popen(
-            guard + argv, **pipes, start_new_session=True, cwd=cwd if os.path.isdir(cwd) else None, env={**kept, **env}
-        )
-        self.process.stdin.write(first_line.encode() + b"\n")
-        self.process.stdin.flush()
+        self.process = subprocess.Popen(guard + argv, **own, **pipes)
+        with contextlib.suppress(OSError):  # `run` tells of a process that has ended already
+            os.write(self.process.stdin.fileno(), first_line.encode() + b"\n")
         threading.Thread(target=self.follow, args=(os.getppid(),), daemon=True).start()
 
     def follow(self, raylet):
@@ -91,10 +92,10 @@ class Shim:
 class Driver:
     def __init__(self, link):
         self.link = link
-        self.groups = {}  # placement groups by id
+        self.groups = {}  # placement groups by pool and id
+        self.ranks = {}  # orders by rank id, until the rank is gone
         self.actors = {}  # by rank id
         self.watched = {}  # reference -> (event that it brings, rank id)
-        self.waiting = []  # ranks whose placement group is not ready
 
     def nodes(self, request):
         free = ray._private.state.available_resources_per_node()
@@ -102,36 +103,42 @@ class Driver:
         for id, table in placement_group_table().items():
             for bundle, node in table["bundles_to_node_id"].items() if table["state"] == "CREATED" else ():
                 held[node].append([table["name"] or id, table["bundles"][bundle]])
-        nodes = [
+        self.link.send(type="nodes", request=request, nodes=[
             {"node": n["NodeManagerAddress"], "total": n["Resources"], "free": free.get(n["NodeID"], {}), "held": held[n["NodeID"]]}
-            for n in ray.nodes()
-            if n["Alive"]
-        ]
-        self.link.send(type="nodes", request=request, nodes=nodes)
+            for n in ray.nodes() if n["Alive"]
+        ])
 
     def start(self, ranks):
-        for rank in ranks:
-            id, bundles = rank["group"]["id"], rank["group"]["bundles"]
-            if id not in self.groups:
-                self.groups[id] = placement_group(bundles, strategy="STRICT_PACK", name=id)
-            self.waiting.append(rank)
+        self.ranks.update({rank["id"]: rank for rank in ranks})
 
     def place(self):
-        for rank in [r for r in self.waiting if self.groups[r["group"]["id"]].wait(0)]:
-            self.waiting.remove(rank)
-            bundle = PlacementGroupSchedulingStrategy(self.groups[rank["group"]["id"]], rank["bundle"])
-            amounts = {**rank["resources"]}
+        for id, rank in self.ranks.items():
+            groups, name = self.groups.setdefault(rank["pool"], {}), rank["group"]["id"]
+            if name not in groups:
+                groups[name] = placement_group(rank["group"]["bundles"], strategy="STRICT_PACK", name=name)
+            if id in self.actors or not groups[name].wait(0):
+                continue
+            bundle, amounts = PlacementGroupSchedulingStrategy(groups[name], rank["bundle"]), {**rank["resources"]}
             options = {"num_cpus": amounts.pop("CPU", 0), "num_gpus": amounts.pop("GPU", 0), "resources": amounts}
             shim = ray.remote(Shim).options(**options, max_restarts=0, max_concurrency=4, scheduling_strategy=bundle)
-            actor = shim.remote(rank["argv"], rank["env"], rank["cwd"], rank["first_line"])
-            self.actors[rank["id"]] = actor
-            self.watched[actor.where.remote()] = ("started", rank["id"])
-            self.watched[actor.run.remote()] = ("exited", rank["id"])
+            actor = self.actors[id] = shim.remote(rank["argv"], rank["env"], rank["cwd"], rank["first_line"])
+            self.watched[actor.where.remote()] = ("started", id)
+            self.watched[actor.run.remote()] = ("exited", id)
+            self.link.send(type="placed", id=id)
 
     def stop(self, id):
-        self.waiting = [rank for rank in self.waiting if rank["id"] != id]
-        if id in self.actors:
+        if id not in self.actors:
+            self.forget(id)
+        elif ("started", id) in self.watched.values():
+            ray.kill(self.actors[id])  # it may be waiting for its share of the place, for ever
+        else:
             self.watched[self.actors[id].stop.remote()] = ("stopped", id)
+
+    def forget(self, id):
+        pool = self.ranks.pop(id, {}).get("pool")  # its places are given back with its last rank
+        unused = {} if any(rank["pool"] == pool for rank in self.ranks.values()) else self.groups.pop(pool, {})
+        for group in unused.values():
+            remove_placement_group(group)
 
     def look(self):
         ready, _ = ray.wait(list(self.watched), timeout=0.1) if self.watched else ([], time.sleep(0.05))
@@ -145,15 +152,15 @@ class Driver:
                 self.link.send(type=event, id=id, **value)
                 if event != "started":
                     ray.kill(self.actors.pop(id))
+                    self.forget(id)
 
-    def end(self):
-        stopping = [actor.stop.remote() for actor in self.actors.values()]
-        if stopping:
-            ray.wait(stopping, num_returns=len(stopping), timeout=8)
-        for actor in self.actors.values():
-            ray.kill(actor)
-        for group in self.groups.values():
-            remove_placement_group(group)
+    def end(self, code):
+        for id in list(self.ranks):
+            self.stop(id)
+        limit = time.monotonic() + 8
+        while self.actors and time.monotonic() < limit:
+            self.look()
+        sys.exit(code)
 
 
 def told_by(read, commands):
@@ -162,34 +169,27 @@ def told_by(read, commands):
         while True:
             commands.put(read())
     except Exception as error:
-        print(f"The driver ends: {error}", file=sys.stderr, flush=True)
-        commands.put({"type": "end", "code": 1})
+        commands.put({"type": "end", "about": 1})
+        with contextlib.suppress(OSError):  # it may be the controller who read that, and is gone
+            print(f"The driver ends: {error}", file=sys.stderr, flush=True)
         time.sleep(15)
         os._exit(1)
 
 
-def beat(link):
-    while True:
-        time.sleep(1)
-        link.send(type="beat")
-
-
 def main():
-    given, commands = os.environ.pop("VERL_RAY_LINK", None), queue.Queue()
+    given, commands = os.environ.pop("VERL_RAY_LINK", None), queue.SimpleQueue()
     link = Link(**json.loads(given or sys.stdin.buffer.readline()))
-    readers = [link.read] if given else [link.read, lambda: json.loads(sys.stdin.buffer.read())]
-    for work, *args in [(beat, link)] + [(told_by, read, commands) for read in readers]:
+    readers = [link.read] if given else [link.read, lambda: json.loads(os.read(0, 1))]
+    for work, *args in [(link.beat,)] + [(told_by, read, commands) for read in readers]:
         threading.Thread(target=work, args=args, daemon=True).start()
     ray.init(address=os.environ.get("RAY_ADDRESS"), log_to_driver=False)
-    signal.signal(signal.SIGTERM, lambda *_: commands.put({"type": "end", "code": 143}))
+    signal.signal(signal.SIGTERM, lambda *_: commands.put({"type": "end", "about": 143}))
     driver = Driver(link)
     link.send(type="ready")
     while True:
         while not commands.empty():
             command = commands.get()
-            if command["type"] == "end":
-                sys.exit(driver.end() or command.get("code", 0))
-            elif command["type"] in ("nodes", "start", "stop"):
+            if command["type"] in ("nodes", "start", "stop", "end"):
                 getattr(driver, command["type"])(command["about"])
         driver.place()
         driver.look()

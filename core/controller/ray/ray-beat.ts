@@ -14,7 +14,7 @@ export interface BeatData {
 }
 
 /** How long the rank may take to end by itself when the controller has closed the connection. */
-const GRACE_MS = 15_000;
+const GRACE_MS = 5000;
 
 const end = (): boolean => process.kill(process.pid, "SIGKILL");
 

@@ -4,9 +4,13 @@ import { keepBeat } from "../channel/beat.ts";
 import type { TcpChannel } from "../channel/tcp-channel.ts";
 import type { NodeResources, Resources } from "../node-resources.ts";
 
-/** What the driver is asked to start: one process in one bundle of a placement group, which is made when it is first named. */
+/**
+ * What the driver is asked to start: one process in one bundle of a placement group, which is made when it is first named, and given
+ * back when no process of its pool is left.
+ */
 export interface RankOrder {
   readonly id: string;
+  readonly pool: string;
   readonly group: { readonly id: string; readonly bundles: readonly Resources[] };
   /** Index in the group's bundles. */
   readonly bundle: number;
@@ -21,6 +25,8 @@ export interface RankOrder {
 
 /** What became of a process. */
 export type RankEvent =
+  /** There is room for it: it is being started. */
+  | { readonly type: "placed" }
   | { readonly type: "started"; readonly ip: string; readonly pid: number }
   /** `code` is negative for a signal. `tail` are its last lines. */
   | { readonly type: "exited"; readonly code: number; readonly tail: string }
@@ -125,7 +131,7 @@ export class RayDriver {
   async end(): Promise<void> {
     if (this.ending) return;
     this.ending = true;
-    void this.channel.send({ head: { type: "end" }, blobs: [] });
+    this.say("end", 0);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<"late">((resolve) => (timer = setTimeout(() => resolve("late"), END_MS)));
     const how = await Promise.race([this.launched.ended, late]);
@@ -145,7 +151,7 @@ export class RayDriver {
     }
     const { id, ...event } = message;
     this.listeners.get(id)?.(event);
-    if (event.type !== "started") this.listeners.delete(id);
+    if (event.type === "exited" || event.type === "lost") this.listeners.delete(id);
   }
 
   private say(type: string, about: unknown): void {

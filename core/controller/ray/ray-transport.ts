@@ -16,12 +16,15 @@ import { launchJob } from "./launch-job.ts";
 import { rankCommand } from "./rank-command.ts";
 import { lostDriver, RayDriver, type RankEvent, type RankOrder } from "./ray-driver.ts";
 import type { RankLine } from "./ray-rank.ts";
+import { waitForRoom } from "./wait-for-room.ts";
 import { addressTowards, clusterAddress, readTls, requireAnswer, type RayConfig } from "./ray-settings.ts";
 
 /** Seconds without a sign of life of a rank's process, or of the way to it. */
 const RANK_UNREACHABLE_S = 6;
 /** Seconds after which a rank gives up a controller that it cannot reach; one that has ended is noticed at once. */
 const CONTROLLER_UNREACHABLE_S = 60;
+/** The default of `controller.start_timeout_s`. */
+const START_TIMEOUT_S = 300;
 /** How long the reason of a lost connection is waited for. */
 const REASON_MS = 1500;
 
@@ -55,7 +58,8 @@ export class RayTransport implements Transport {
   private closing = false;
 
   constructor(
-    @inject(CONFIG) private readonly config: { readonly controller: { readonly ray: RayConfig } },
+    @inject(CONFIG)
+    private readonly config: { readonly controller: { readonly ray: RayConfig; readonly start_timeout_s?: number } },
     @inject(LOGGER) private readonly log: Logger,
     @inject(ABORT_SIGNAL) private readonly signal: AbortSignal,
   ) {}
@@ -65,8 +69,10 @@ export class RayTransport implements Transport {
     return driver.nodes();
   }
 
-  async spawn(request: SpawnRequest): Promise<readonly RankHandle[]> {
+  async spawn(asked: SpawnRequest): Promise<readonly RankHandle[]> {
     const cluster = await this.join();
+    const noRoom = new AbortController();
+    const request = { ...asked, signal: AbortSignal.any([asked.signal, noRoom.signal]) };
     const hub = new ExchangeHub(request.pool.worldSize);
     const starting = request.pool.places.map(
       (place) => new RankStart(cluster, request, place, hub, this.order(request, place), () => this.closing),
@@ -75,7 +81,19 @@ export class RayTransport implements Transport {
       starting.map(({ order }) => order),
       (id, event) => starting.find(({ order }) => order.id === id)?.tell(event),
     );
+    const room = new AbortController();
+    void Promise.all(starting.map(({ started }) => started)).then(() => room.abort());
+    waitForRoom({
+      name: request.name,
+      pool: request.pool,
+      nodes: () => cluster.driver.nodes().catch(() => undefined),
+      placed: () => starting.every(({ placed }) => placed),
+      deadlineS: this.config.controller.start_timeout_s ?? START_TIMEOUT_S,
+      log: request.log,
+      over: room.signal,
+    }).catch((error: unknown) => noRoom.abort(error));
     const settled = await Promise.allSettled(starting.map((start) => start.handle()));
+    room.abort();
     const failed = settled.find((start) => start.status === "rejected");
     const handles = settled.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
     if (!failed) return handles;
@@ -145,6 +163,7 @@ export class RayTransport implements Transport {
     const here = root.places.filter((other) => other.node === node);
     return {
       id,
+      pool: this.pools.get(root)!,
       group: { id: `${this.pools.get(root)}_${node}`, bundles: here.map(() => root.perPlace) },
       bundle: root.places[place.bundle]!.localRank,
       resources: share(root),
@@ -172,8 +191,11 @@ class RankStart {
   private readonly arrived: Promise<TcpChannel>;
   private readonly over: Promise<string>;
   private settleOver!: (reason: string) => void;
-  private readonly started: Promise<void>;
+  /** Settles once the process runs. */
+  readonly started: Promise<void>;
   private settleStarted!: () => void;
+  /** There is a place for it. */
+  placed = false;
 
   constructor(
     private readonly cluster: Cluster,
@@ -200,7 +222,8 @@ class RankStart {
 
   /** Takes what the driver says of the process. */
   tell(event: RankEvent): void {
-    if (event.type === "started") {
+    if (event.type === "placed") this.placed = true;
+    else if (event.type === "started") {
       this.where = `${event.ip}, process ${event.pid}`;
       this.settleStarted();
     } else if (event.type === "lost") {
@@ -272,7 +295,7 @@ class RankStart {
       });
     }
     return new VerlError("VERL_WORKER_DIED", `${who} ${reason} before it was ready.`, {
-      hint: "The machines of the cluster need the same Node.js, package and project at the same paths as this one.",
+      hint: `The machines of the cluster need the same Node.js, package and project at the same paths as this one, and a way to it at ${this.cluster.host}:${this.cluster.server.address.port}.`,
       details: { rank, reason },
     });
   }

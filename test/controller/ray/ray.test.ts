@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it, jest } from "@jest/globals";
 import { createLogger, loadPlugin, RayTransport, ResourcePool, WorkerGroup, type GroupOf, type Transport } from "verl";
+import { ChannelServer } from "../../../core/controller/channel/channel-server.ts";
+import { PEER_LIMITS } from "../../../core/controller/channel/frame.ts";
 import { JobApi } from "./support/job-api.ts";
 import { Prober } from "./support/prober.ts";
 import { certificate } from "./support/certificate.ts";
@@ -31,10 +33,10 @@ afterEach(async () => {
   lines.length = 0;
 });
 
-function open(changes: object = {}): RayTransport {
+function open(changes: object = {}, start_timeout_s = 300): RayTransport {
   const { address, python } = cluster;
   const ray = { address, host: null, port: 0, python, tls_cert: null, tls_key: null, ...changes };
-  const transport = new RayTransport({ controller: { ray } }, log(), new AbortController().signal);
+  const transport = new RayTransport({ controller: { ray, start_timeout_s } }, log(), new AbortController().signal);
   transports.push(transport);
   return transport;
 }
@@ -151,10 +153,121 @@ it("passes the error of a constructor on, and ends the ranks that had none", asy
 
 it("gives a start up when it is told to, whatever it waits for", async () => {
   const transport = open();
-  const pool = new ResourcePool([9], { name: "large" });
+  const holders = await group(transport);
+  const pool = new ResourcePool([3], { name: "late" });
   const signal = AbortSignal.timeout(3000);
   await expect(WorkerGroup.create(Prober, [], { transport, pool, signal, log: log() })).rejects.toThrow("timeout");
+  expect(lines.join("")).toMatch(
+    /Wanted by late: 3 ranks [^]*placement group \S*_pool_\S* holds[^]*Waiting for resources/,
+  );
+  expect(await holders.pid()).toHaveLength(2);
 });
+
+it("says what is wanted, what there is and who holds the rest where there is no room", async () => {
+  const transport = open({}, 4);
+  await group(transport);
+  const start = (ranks: number, name: string, maxColocateCount = 1) => {
+    const pool = new ResourcePool([ranks], { name, maxColocateCount });
+    return WorkerGroup.create(Prober, [], { transport, pool, log: log() });
+  };
+  const late = await fate(start(3, "late"));
+  expect(late.error).toMatchObject({ code: "VERL_CONTROLLER_POOL" });
+  expect(late.error.message).toMatch(
+    /^There is no room for the worker groups after 4 s\.\nWanted by late: 3 ranks on one machine, each rank 1 CPU\.\nAvailable on 127\.0\.0\.1: 2 CPU of 4 CPU; placement group \S+ holds 1 CPU/,
+  );
+  expect(lines.filter((line) => line.includes("Waiting for resources, at most 4 s."))).toHaveLength(1);
+  const never = await fate(start(9, "large"));
+  expect([never.error.message.split("\n")[0], never.seconds < 4]).toEqual([
+    "There is no room for the worker groups.",
+    true,
+  ]);
+  const pool = new ResourcePool([2], { name: "narrow", maxColocateCount: 1 });
+  await WorkerGroup.create(Prober, [], { transport, pool, log: log() });
+  const second = await fate(WorkerGroup.create(Prober, [], { transport, pool, log: log() }));
+  expect(second.error.message).toContain("have their places, but did not start in them within 4 s");
+});
+
+it("gives the places of a group back that is disposed, was given up, or could not be started", async () => {
+  const transport = open();
+  const create = (fault?: string, signal?: AbortSignal) =>
+    WorkerGroup.create(Prober, fault === undefined ? [] : [fault], {
+      transport,
+      pool: new ResourcePool([4]),
+      log: log(),
+      signal,
+    });
+  for (let round = 0; round < 2; round++) {
+    await expect(create("no such layer")).rejects.toThrow("no such layer");
+    const first = await create();
+    await expect(create(undefined, AbortSignal.timeout(1500))).rejects.toThrow("timeout");
+    await first.dispose();
+  }
+  const pool = new ResourcePool([4], { maxColocateCount: 2 });
+  const [left, right] = pool.split(2);
+  const groups = [];
+  for (const part of [left!, right!]) {
+    groups.push(await WorkerGroup.create(Prober, [], { transport, pool: part, log: log() }));
+  }
+  const free = async (): Promise<number> => (await transport.resources())[0]!.free["CPU"]!;
+  await groups[0]!.dispose();
+  expect(await free()).toBe(0);
+  await groups[1]!.dispose();
+  await until(async () => (await free()) === 4, 10, "all places are free");
+});
+
+it("refuses an argument and a result that are too large for a message, and goes on", async () => {
+  const probers = await group(open(), 1);
+  const bytes = 257 * 2 ** 20;
+  const given = await fate(probers.text(1, "x".repeat(bytes)));
+  expect(given.error).toMatchObject({
+    code: "VERL_WORKER_PAYLOAD",
+    message: expect.stringMatching(
+      /The arguments of probers\.text .* 2694\d+ bytes of JSON, .* 268435456 bytes/,
+    ) as unknown,
+  });
+  const returned = await fate(probers.text(bytes));
+  expect(returned.error).toMatchObject({
+    code: "VERL_WORKER_PAYLOAD",
+    message: expect.stringMatching(/The result of probers\.text .* 2694\d+ bytes of JSON/) as unknown,
+  });
+  expect(await probers.text(3)).toEqual(["xxx"]);
+});
+
+it("tells why a rank's process gave up the controller", async () => {
+  const { host, port } = { host: "127.0.0.1", port: 9 };
+  const link = { host, port, id: "0", secret: "s" };
+  const lost = await endOf({ link, beat: link, silentS: 60 });
+  expect(lost).toEqual([
+    1,
+    expect.stringMatching(/cannot connect to the controller at 127\.0\.0\.1:9: .*ECONNREFUSED/),
+  ]);
+  const server = await ChannelServer.listen({ host, port: 0, log: log() });
+  const own = { ...server.address, secret: "s" };
+  server.expect("0", "s", (channel) => {
+    channel.trust();
+    jest.replaceProperty(PEER_LIMITS, "head", 2 ** 30);
+    void channel.send({ head: { text: "x".repeat(2 ** 28) }, blobs: [] });
+    jest.restoreAllMocks();
+  });
+  server.expect("0/beat", "s", () => undefined);
+  const told = await endOf({ link: { ...own, id: "0" }, beat: { ...own, id: "0/beat" }, silentS: 60 });
+  server.close();
+  expect(told).toEqual([
+    1,
+    expect.stringMatching(/^The controller sent what cannot be read: its head of 2684\d+ bytes/),
+  ]);
+});
+
+/** How a rank's process ends that is started with this line, and what it says. */
+async function endOf(line: object): Promise<[code: number | null, words: string]> {
+  const entry = new URL("../../../dist/ray-rank.js", import.meta.url).pathname;
+  const rank = spawn(process.execPath, [entry], { stdio: ["pipe", "ignore", "pipe"] });
+  rank.stdin.write(`${JSON.stringify(line)}\n`);
+  let words = "";
+  rank.stderr.on("data", (part: Buffer) => (words += part.toString()));
+  const code = await new Promise<number | null>((resolve) => rank.once("close", resolve));
+  return [code, words.trim()];
+}
 
 it("speaks TLS with driver and ranks", async () => {
   const probers = await group(open(certificate()));
@@ -206,15 +319,19 @@ it("enters a cluster by its job API, with the project beside the driver", async 
   }
 });
 
-it("leaves nothing of a controller that is killed", async () => {
+it.each([
+  ["busy", [2, 1]],
+  ["idle", [0, 1]],
+])("leaves nothing of a controller that is killed while %s, after seconds", async (state, started) => {
   const program = new URL("support/controller.mjs", import.meta.url).pathname;
-  const controller = spawn(process.execPath, [program, cluster.address, cluster.python], {
+  const controller = spawn(process.execPath, [program, cluster.address, cluster.python, state], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   await new Promise((resolve) => controller.stdout.once("data", resolve));
-  expect([ranks().length, drivers().length]).toEqual([2, 1]);
+  expect([ranks().length, drivers().length]).toEqual(started);
+  await new Promise((resolve) => setTimeout(resolve, 500));
   controller.kill("SIGKILL");
-  await until(() => ranks().length + actors().length + drivers().length === 0, 20, "all is gone");
+  await until(() => ranks().length + actors().length + drivers().length === 0, 10, "all is gone");
 });
 
 // The last: there is no cluster afterwards.

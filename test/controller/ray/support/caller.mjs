@@ -11,7 +11,6 @@ const { Prober } = await importSource(new URL("prober.ts", import.meta.url).href
 const ray = { address, host: null, port: 0, python, tls_cert: null, tls_key: null };
 const log = createLogger({ level: "silent" });
 const newTransport = () => new RayTransport({ controller: { ray } }, log, new AbortController().signal);
-// A placement group is made once a pool.
 const pool = new ResourcePool([2]);
 
 for (let transport = newTransport(); ;) {

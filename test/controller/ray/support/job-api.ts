@@ -59,6 +59,7 @@ export class JobApi {
     }
     if (headers.authorization === undefined) return [401, "Unauthorized: Missing authentication token"];
     if (headers.authorization !== `Bearer ${this.token}`) return [403, "Forbidden: Invalid authentication token"];
+    if (url === "/api/version") return [200, { version: "4", ray_version: "2.58.0" }];
     const name = /^\/api\/packages\/gcs\/(\w+\.zip)$/.exec(url)?.[1];
     if (name !== undefined) {
       if (method === "PUT") {

@@ -41,6 +41,11 @@ export class Prober extends Worker {
     return new Promise(() => undefined);
   }
 
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  text(length: number, _given?: string): Promise<string> {
+    return Promise.resolve("x".repeat(length));
+  }
+
   /** Holds the event loop. */
   @register({ dispatchMode: "ONE_TO_ALL" })
   block(milliseconds: number): Promise<number> {
