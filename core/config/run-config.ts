@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { isVerlError } from "../errors/index.ts";
 import { loadPlugin, loadPlugins } from "../registry/index.ts";
 import { checkMachines } from "./check-machines.ts";
+import { checkTransport } from "./check-transport.ts";
 import { checkRunnable } from "./check-run.ts";
 import { knownValues } from "./known-values.ts";
 import { readConfig, type LoadedConfig, type LoadOptions } from "./load.ts";
@@ -22,7 +23,7 @@ export async function loadRunConfig<S extends SchemaName>(options: LoadOptions<S
   const problems = [...read.problems, ...(pluginProblems.length > 0 ? pluginProblems : checked.problems)];
   const known = knownValues(read.loaded.config, problems);
   if (options.schema === "ppo") problems.push(...checkRunnable(known, read.loaded.originOf));
-  problems.push(...checkMachines(known, read.loaded.originOf));
+  problems.push(...checkMachines(known, read.loaded.originOf), ...checkTransport(known, read.loaded.originOf));
   if (problems.length > 0) throw problemsError(problems, read.loaded.sources);
   return checked.loaded;
 }

@@ -28,7 +28,14 @@ export { ResourcePool, type RankPlace, type ResourcePoolOptions } from "./resour
 export { serveRank, type ServeOptions } from "./serve-rank.ts";
 export { shareArguments } from "./share-arguments.ts";
 export { ThreadTransport } from "./thread/thread-transport.ts";
-export { rankEnv, type RankHandle, type SpawnRequest, type Transport, type TransportEntry } from "./transport.ts";
+export {
+  rankEnv,
+  type ConfigFault,
+  type RankHandle,
+  type SpawnRequest,
+  type Transport,
+  type TransportEntry,
+} from "./transport.ts";
 export { Worker, type MeshPlace, type WorkerClass, type WorkerContext } from "./worker.ts";
 export {
   WorkerGroup,

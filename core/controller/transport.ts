@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../errors/index.ts";
 import type { ClassEntry } from "../registry/entry.ts";
 import type { Logger } from "../registry/logger.ts";
 import type { MetricsSink } from "../registry/metrics-sink.ts";
@@ -72,7 +73,7 @@ export interface Transport {
    * Starts one rank a place of the pool and returns when each has constructed its worker. All or none: when one fails, the others are
    * ended before this rejects.
    * @throws VERL_WORKER_FAILED with rank and class for what the worker's constructor threw, under its own code where it has one;
-   *   VERL_WORKER_DIED when a rank ended before it was ready.
+   *   VERL_WORKER_DIED when a rank ended before it was ready; VERL_CONTROLLER_POOL when there was no room for them in time.
    */
   spawn(request: SpawnRequest): Promise<readonly RankHandle[]>;
   /** Ends what is left: ranks, processes, reservations. Called once, when the run ends, whatever ended it. */
@@ -92,10 +93,25 @@ export function rankEnv({ rank, localRank, localWorldSize }: RankPlace, worldSiz
   };
 }
 
+/** What is wrong with a value of the config. */
+export interface ConfigFault {
+  readonly code: ErrorCode;
+  /** Dotted path of the value. */
+  readonly path: string;
+  readonly message: string;
+  readonly hint?: string;
+  readonly cause?: unknown;
+}
+
 /** The entry of a transport. */
 export interface TransportEntry extends ClassEntry<Transport> {
   /** True where every rank runs on the trainer's own machine, so that a config of several machines is refused. Default: false. */
   readonly oneMachine?: boolean;
+  /**
+   * Looks through the config of a run that chooses this transport, before anything is started.
+   * @param known the value at a dotted path; undefined where it is wrong by itself, or in doubt
+   */
+  checkConfig?(known: (path: string) => unknown): readonly ConfigFault[];
 }
 
 declare module "../registry/entry.ts" {

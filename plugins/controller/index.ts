@@ -38,5 +38,6 @@ export const transports = [
     description:
       "Runs every rank in a process on the machines of an existing Ray cluster: placement groups reserve the places, batches go over one connection a rank.",
     create: RayTransport,
+    checkConfig: RayTransport.checkConfig,
   }),
 ];

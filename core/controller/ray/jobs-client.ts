@@ -12,7 +12,9 @@ export interface JobDetails {
   readonly driver_exit_code: number | null;
 }
 
+/** How long the API may be silent; it works on what it is sent. */
 const TIMEOUT_MS = 30_000;
+const READ_TIMEOUT_MS = 10_000;
 /** The log is sent whole each time that it is asked for. */
 const MAX_ANSWER_BYTES = 64 << 20;
 
@@ -28,6 +30,11 @@ export class JobsClient {
   /** False where everybody who reaches the API may run programs, and read what jobs are given. */
   get authenticated(): boolean {
     return this.token !== undefined;
+  }
+
+  /** Waits for an answer, whatever it is that will be asked for. */
+  async reach(): Promise<void> {
+    await this.ask("GET", "/api/version");
   }
 
   async hasPackage(name: string): Promise<boolean> {
@@ -90,7 +97,8 @@ export class JobsClient {
         ...(this.token !== undefined && { authorization: `Bearer ${this.token}` }),
         ...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
       };
-      const sent = request(url, { method, headers, timeout: TIMEOUT_MS }, (answer: IncomingMessage) => {
+      const timeout = method === "GET" ? READ_TIMEOUT_MS : TIMEOUT_MS;
+      const sent = request(url, { method, headers, timeout }, (answer: IncomingMessage) => {
         const parts: Buffer[] = [];
         let bytes = 0;
         answer.on("data", (part: Buffer) => {
@@ -101,7 +109,7 @@ export class JobsClient {
         answer.on("end", () => resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(parts).toString() }));
         answer.on("error", reject);
       });
-      sent.on("timeout", () => sent.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
+      sent.on("timeout", () => sent.destroy(new Error(`no answer within ${timeout / 1000} s`)));
       sent.on("error", reject);
       sent.end(body);
     });

@@ -29,6 +29,8 @@ export async function launchJob({ url, python, run, link, log }: JobOptions): Pr
       `Ray's job API at ${url.host} asks for no token: whoever reaches it runs programs on the cluster, and reads what connects this run.`,
     );
   }
+  // Before the project is packed, which takes long.
+  await client.reach();
   const zip = await packProject(process.cwd());
   const name = `_ray_pkg_${createHash("sha1").update(zip).digest("hex")}.zip`;
   if (!(await client.hasPackage(name))) await client.putPackage(name, zip);

@@ -10,14 +10,14 @@ import { ExchangeHub } from "../peers.ts";
 import { CLOSE_LATER, WITH_TRANSPORT } from "../rank-end.ts";
 import { startRank } from "../remote-rank.ts";
 import type { RankPlace, ResourcePool } from "../resource-pool.ts";
-import { rankEnv, type RankHandle, type SpawnRequest, type Transport } from "../transport.ts";
+import { rankEnv, type RankHandle, type SpawnRequest, type Transport, type TransportEntry } from "../transport.ts";
 import { launchDirect } from "./launch-direct.ts";
 import { launchJob } from "./launch-job.ts";
 import { rankCommand } from "./rank-command.ts";
 import { lostDriver, RayDriver, type RankEvent, type RankOrder } from "./ray-driver.ts";
 import type { RankLine } from "./ray-rank.ts";
 import { waitForRoom } from "./wait-for-room.ts";
-import { addressTowards, clusterAddress, readTls, requireAnswer, type RayConfig } from "./ray-settings.ts";
+import { addressTowards, clusterAddress, rayFaults, readTls, requireAnswer, type RayConfig } from "./ray-settings.ts";
 
 /** Seconds without a sign of life of a rank's process, or of the way to it. */
 const RANK_UNREACHABLE_S = 6;
@@ -56,6 +56,9 @@ export class RayTransport implements Transport {
   private readonly run = `verl_${randomHex(4)}`;
   private nextRank = 0;
   private closing = false;
+
+  /** For its entry's `checkConfig`. */
+  static readonly checkConfig: NonNullable<TransportEntry["checkConfig"]> = rayFaults;
 
   constructor(
     @inject(CONFIG)
@@ -118,7 +121,7 @@ export class RayTransport implements Transport {
     const { ray } = this.config.controller;
     const at = clusterAddress(ray.address);
     const tls = readTls(ray);
-    if (at.launch === "direct") await requireAnswer(at.address, at.hostname);
+    if (at.launch === "direct") await requireAnswer(at.address);
     const host = ray.host ?? (await addressTowards(at.hostname));
     const server = await ChannelServer.listen({ host, port: ray.port, tls, log: this.log });
     const link: Link = { ...server.address, host, id: "driver", secret: randomHex(32), certificate: tls?.cert };
