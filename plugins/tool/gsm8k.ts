@@ -1,5 +1,6 @@
-import { inject, Tool, TOOL_ENTRY, type ToolEntry, type ToolResult, type ToolSchema } from "verl";
+import { inject, Tool, TOOL_ENTRY, VerlError, type ToolEntry, type ToolResult, type ToolSchema } from "verl";
 import { gsm8k } from "../reward-score/gsm8k.ts";
+import { truthText } from "../reward-score/shared/scored.ts";
 
 const SCHEMA: ToolSchema = {
   type: "function",
@@ -20,7 +21,7 @@ const NO_PROGRESS = -0.05;
 /** Scores answers to grade-school sums while they are being worked out; the row's `create_kwargs` have the `ground_truth`. */
 export class Gsm8kTool extends Tool {
   readonly schema: ToolSchema;
-  private readonly samples = new Map<string, { truth: unknown; reward: number }>();
+  private readonly samples = new Map<string, { truth: string; reward: number }>();
 
   constructor(@inject(TOOL_ENTRY) { tool_schema }: ToolEntry) {
     super();
@@ -29,7 +30,7 @@ export class Gsm8kTool extends Tool {
 
   override create({ ground_truth }: Readonly<Record<string, unknown>>): Promise<string> {
     const instance = globalThis.crypto.randomUUID();
-    this.samples.set(instance, { truth: ground_truth, reward: 0 });
+    this.samples.set(instance, { truth: truthOf(ground_truth), reward: 0 });
     return Promise.resolve(instance);
   }
 
@@ -58,5 +59,21 @@ export class Gsm8kTool extends Tool {
   override release(instance: string): Promise<void> {
     this.samples.delete(instance);
     return Promise.resolve();
+  }
+}
+
+/** @throws VerlError VERL_AGENT_TOOL */
+function truthOf(value: unknown): string {
+  try {
+    return truthText(value);
+  } catch (cause) {
+    throw new VerlError(
+      "VERL_AGENT_TOOL",
+      `A row's tools_kwargs.calc_gsm8k_reward.create_kwargs.ground_truth cannot be compared with: ${(cause as Error).message}.`,
+      {
+        hint: 'Rows of this tool have the right answer there, as in { create_kwargs: { ground_truth: "42" } }.',
+        cause,
+      },
+    );
   }
 }

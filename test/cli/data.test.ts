@@ -260,6 +260,11 @@ types: { tools: json }
     expect((await convert("q.csv", "question\nWhy?\n", "columns: { ask: '{question}' }\n")).stderr).toBe("");
   });
 
+  it.each(["__proto__", "constructor", "robot"])("refuses a chat from %s", async (from) => {
+    const { code, stderr } = await convert("chats.json", JSON.stringify([{ conversations: [{ from, value: "hi" }] }]));
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/message at 0 with neither role/) });
+  });
+
   it("turns ShareGPT chats into messages without a mapping", async () => {
     const chats = [
       {

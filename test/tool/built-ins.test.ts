@@ -81,6 +81,15 @@ describe("gsm8k", () => {
   });
 });
 
+describe("gsm8k without the right answer in the row", () => {
+  it("says where it belongs", async () => {
+    const file = "tools:\n  - class_name: gsm8k\n";
+    expect(await told(file, callOf("calc_gsm8k_reward", { answer: "1" }))).toContain(
+      "create_kwargs.ground_truth cannot be compared with: the ground truth is undefined",
+    );
+  });
+});
+
 describe("search", () => {
   const file = (more = "") =>
     `tools:\n  - class_name: search\n    config: { retrieval_service_url: "${url}/retrieve", topk: 2${more} }\n`;

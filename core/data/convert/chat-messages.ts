@@ -1,15 +1,15 @@
 import type { ChatMessage } from "../tokenizer.ts";
 
 /** Roles of the ShareGPT form. */
-const ROLES: Readonly<Record<string, string>> = {
-  human: "user",
-  user: "user",
-  gpt: "assistant",
-  assistant: "assistant",
-  system: "system",
-  tool: "tool",
-  observation: "tool",
-};
+const ROLES: ReadonlyMap<unknown, string> = new Map([
+  ["human", "user"],
+  ["user", "user"],
+  ["gpt", "assistant"],
+  ["assistant", "assistant"],
+  ["system", "system"],
+  ["tool", "tool"],
+  ["observation", "tool"],
+]);
 
 /**
  * A conversation as chat messages: `{ role, content }` as it is, `{ from, value }` (ShareGPT) translated.
@@ -21,7 +21,7 @@ export function chatMessages(value: unknown): ChatMessage[] {
     if (typeof message !== "object" || message === null) throw new Error(`has no message at ${index}`);
     const fields = message as Record<string, unknown>;
     if (typeof fields.role === "string") return fields as ChatMessage;
-    const role = typeof fields.from === "string" ? ROLES[fields.from] : undefined;
+    const role = ROLES.get(fields.from);
     if (role === undefined || typeof fields.value !== "string")
       throw new Error(`has a message at ${index} with neither role and content nor from and value`);
     const { from: _from, value: content, ...others } = fields;
