@@ -1,4 +1,5 @@
 import { VerlError } from "../errors/index.ts";
+import { requireWorkerClass } from "./group-arguments.ts";
 import { registeredMethods, type MethodOptions } from "./register.ts";
 import type { Worker, WorkerClass, WorkerContext } from "./worker.ts";
 
@@ -36,10 +37,12 @@ export class ClassWithInitArgs<
 > implements DeferredWorker<W> {
   readonly args: Args;
 
+  /** @throws VERL_WORKER_ARGUMENT for what is no worker class */
   constructor(
     readonly workerClass: WorkerClass<W, Args>,
     ...args: Args
   ) {
+    requireWorkerClass(workerClass);
     this.args = args;
   }
 

@@ -1,5 +1,6 @@
 import { VerlError } from "../errors/index.ts";
 import type { DeferredWorker, WorkerPart } from "./class-with-init-args.ts";
+import { requireDeferred } from "./group-arguments.ts";
 import { PartFailure } from "./part-failure.ts";
 import { callRegistered, registeredMethods, type MethodOptions } from "./register.ts";
 import { thrownText } from "./thrown-text.ts";
@@ -19,15 +20,16 @@ export class ColocatedWorkerClass<R extends Roles = Roles> implements DeferredWo
   readonly parts: readonly WorkerPart[];
   readonly methods: ReadonlyMap<string, MethodOptions>;
 
-  /** @throws VERL_WORKER_METHOD_TAKEN when two roles come to the same name. */
+  /** @throws VERL_WORKER_METHOD_TAKEN when two roles come to the same name; VERL_WORKER_ARGUMENT, VERL_CONTROLLER_POOL for what are no roles. */
   constructor(readonly roles: R) {
-    const entries = Object.entries(roles);
+    const entries = Object.entries(roles ?? {});
     const odd = entries.find(([role]) => !ROLE.test(role));
     if (odd || entries.length === 0) {
       throw new VerlError("VERL_CONTROLLER_POOL", `"${odd?.[0] ?? ""}" cannot be the role of a colocated worker.`, {
         hint: "A role is a letter, then letters, digits and _; there is at least one.",
       });
     }
+    for (const [role, worker] of entries) requireDeferred(`The colocated worker "${role}"`, worker);
     this.parts = entries.flatMap(([role, worker]) => worker.parts.map((part) => ({ ...part, role })));
     const methods = new Map<string, MethodOptions>();
     for (const { role, workerClass } of this.parts) {

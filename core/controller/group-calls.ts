@@ -5,7 +5,9 @@ import { callFailure } from "./call-failure.ts";
 import { DataProtoFuture } from "./data-proto-future.ts";
 import type { DispatchTarget } from "./dispatch.ts";
 import { DispatchedCall } from "./dispatched-call.ts";
+import { didYouMean } from "./group-arguments.ts";
 import type { GroupCall } from "./group-call.ts";
+import { kindOf } from "./kind-of.ts";
 import { joinsBatches } from "./method-modes.ts";
 import { refusedArguments } from "./refused-arguments.ts";
 import type { MethodOptions } from "./register.ts";
@@ -138,9 +140,10 @@ export class GroupCalls implements DispatchTarget {
   }
 
   private async execute(call: GroupCall, rank: number, method: string, args: readonly unknown[]): Promise<unknown> {
-    const handle = this.shared.handles[rank];
+    const handle = Number.isInteger(rank) ? this.shared.handles[rank] : undefined;
     if (!handle) {
-      throw new VerlError("VERL_DISPATCH_ARGUMENTS", `${this.name} has no rank ${rank} to call ${method} on.`, {
+      const given = typeof rank === "number" ? rank : `that is ${kindOf(rank)}`;
+      throw new VerlError("VERL_DISPATCH_ARGUMENTS", `${this.name} has no rank ${given} to call ${method} on.`, {
         hint: `Its ranks are 0 to ${this.worldSize - 1}.`,
       });
     }
@@ -175,7 +178,7 @@ export class GroupCalls implements DispatchTarget {
   private unknownMethod(method: string): VerlError {
     const known = [...this.methods.keys()].join(", ");
     return new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no registered method "${method}".`, {
-      hint: `Registered methods: ${known || "none"}. Mark a method with @register to call it through its group.`,
+      hint: `${didYouMean(method, this.methods.keys())}Registered methods: ${known || "none"}. Mark a method with @register to call it through its group.`,
     });
   }
 }

@@ -18,10 +18,7 @@ export interface LiveBridge {
 }
 
 const refuse = (): never => {
-  throw new VerlError(
-    "VERL_WORKER_PAYLOAD",
-    "An abort signal or a listener cannot cross here: only arguments of a call may hold one.",
-  );
+  throw new VerlError("VERL_CONTROLLER_PROTOCOL", "A message holds an abort signal or a listener where there is none.");
 };
 
 /** For what carries none: results, constructor arguments, and what a listener is told. */
@@ -48,20 +45,28 @@ export function pack(value: unknown, where: string, live: LiveBridge): { packed:
       return name && { $: `bytes:${name}`, value: blob(bytesOf(item)) };
     }
     if (item instanceof Map) return { $: "Map", value: Array.from(item, ([key, held]) => [tag(key), tag(held)]) };
-    if (item instanceof AbortSignal) return { $: "AbortSignal", value: live.numberOf(item) };
-    if (item instanceof Listener) return { $: "Listener", value: live.numberOf(item) };
+    const kind = item instanceof AbortSignal ? "AbortSignal" : item instanceof Listener ? "Listener" : undefined;
+    if (kind !== undefined) {
+      const an = kind === "Listener" ? "a" : "an";
+      if (live === nothingLive)
+        throw cannotCross(`${where} holds ${an} ${kind}, which only arguments of a call may hold.`);
+      return { $: kind, value: live.numberOf(item as Live) };
+    }
     return undefined;
   };
   try {
     return { packed: toTagged(value, where, own), blobs };
   } catch (error) {
-    if (!isVerlError(error)) throw error;
-    throw new VerlError("VERL_WORKER_PAYLOAD", error.message, {
-      hint: "What crosses to another thread or process is a DataProto, NdArray, typed array, Map, AbortSignal, Listener, or plain JSON data of these.",
-      cause: error,
-    });
+    if (!isVerlError(error) || error.code === "VERL_WORKER_PAYLOAD") throw error;
+    throw cannotCross(error.message, live === nothingLive ? "" : "AbortSignal, Listener, ", error);
   }
 }
+
+const cannotCross = (message: string, alive = "", cause?: VerlError): VerlError =>
+  new VerlError("VERL_WORKER_PAYLOAD", message, {
+    hint: `What crosses to another thread or process here is a DataProto, NdArray, typed array, Map, ${alive}or plain JSON data of these.`,
+    cause,
+  });
 
 /** The inverse of `pack`. Arrays and batches are views of the blobs, which nobody else must hold. @throws VERL_CONTROLLER_PROTOCOL */
 export function unpack(packed: Packed, blobs: readonly Uint8Array[], live: LiveBridge): unknown {

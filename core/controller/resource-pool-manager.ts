@@ -1,4 +1,5 @@
 import { poolError, ResourcePool, type ResourcePoolOptions } from "./resource-pool.ts";
+import { didYouMean } from "./group-arguments.ts";
 import type { NodeResources } from "./node-resources.ts";
 import { noRoom, planResources, type ResourcePlan } from "./resource-plan.ts";
 import type { Transport } from "./transport.ts";
@@ -34,7 +35,7 @@ export class ResourcePoolManager<Role extends string = string> {
       if (!this.pools.has(pool)) {
         throw poolError(
           `The role "${role}" is mapped to the pool "${pool}", which does not exist.`,
-          `Pools: ${[...this.pools.keys()].join(", ")}.`,
+          `${didYouMean(pool, this.pools.keys())}Pools: ${[...this.pools.keys()].join(", ")}.`,
         );
       }
     }
@@ -43,7 +44,9 @@ export class ResourcePoolManager<Role extends string = string> {
   getResourcePool(role: Role): ResourcePool {
     const pool = this.pools.get(this.mapping[role]);
     if (pool) return pool;
-    throw poolError(`The role "${role}" is mapped to no pool.`, `Mapped: ${Object.keys(this.mapping).join(", ")}.`);
+    const mapped = Object.keys(this.mapping);
+    const hint = `${didYouMean(role, mapped)}Mapped: ${mapped.join(", ")}.`;
+    throw poolError(`The role "${role}" is mapped to no pool.`, hint);
   }
 
   /** Ranks of all pools: verl's `get_n_gpus`. */

@@ -141,6 +141,9 @@ export class ResourcePool {
 
   /** One pool of the places of both, this one's first. @throws VERL_CONTROLLER_POOL where they differ in what a place holds. */
   merge(other: ResourcePool): ResourcePool {
+    if (!((other as unknown) instanceof ResourcePool)) {
+      throw poolError(`The pool "${this.name}" does not merge with ${kindOf(other)}.`, "Give another ResourcePool.");
+    }
     if (this.maxColocateCount !== other.maxColocateCount || !sameAmounts(this.perPlace, other.perPlace)) {
       throw poolError(`The pools "${this.name}" and "${other.name}" do not merge: their places hold different things.`);
     }

@@ -15,7 +15,7 @@ import { PROTOCOL, type FromRank, type PackedError, type RankSpec, type ToRank }
 import { callRegistered } from "./register.ts";
 import { steadyMetrics } from "./steady-metrics.ts";
 import { textOf } from "./thrown-text.ts";
-import type { Worker, WorkerClass } from "./worker.ts";
+import { isWorkerClass, type Worker, type WorkerClass } from "./worker.ts";
 
 export interface ServeOptions {
   /** How the ranks reach each other. Default: through the controller. */
@@ -267,8 +267,8 @@ function importWorkers(parts: RankSpec["parts"]): Promise<WorkerClass[]> {
 
 async function importWorker({ module, name }: RankSpec["parts"][number]): Promise<WorkerClass> {
   const found = (await importSource(module))[name];
-  if (typeof found === "function") return found as WorkerClass;
+  if (isWorkerClass(found)) return found;
   throw new VerlError("VERL_WORKER_MODULE", `${module} exports no worker class "${name}".`, {
-    hint: "Export the class under its own name.",
+    hint: "Export the class, which extends Worker, under its own name.",
   });
 }

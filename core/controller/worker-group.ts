@@ -7,6 +7,13 @@ import type { ColocatedWorkerClass, Roles } from "./colocated.ts";
 import type { DataProtoFuture } from "./data-proto-future.ts";
 import type { DispatchTarget } from "./dispatch.ts";
 import { GroupCalls } from "./group-calls.ts";
+import {
+  didYouMean,
+  requireArgumentList,
+  requireDeferred,
+  requireGroupOptions,
+  requireWorkerClass,
+} from "./group-arguments.ts";
 import { HEALTH_LIMITS, type HealthLimits } from "./health.ts";
 import { InlineTransport } from "./inline-transport.ts";
 import { requireModes } from "./method-modes.ts";
@@ -121,11 +128,13 @@ export class WorkerGroup implements DispatchTarget {
   }
 
   /** Starts one worker a rank, each constructed with its context and `args`. @throws as `start` */
-  static create<W extends Worker, Args extends unknown[]>(
+  static async create<W extends Worker, Args extends unknown[]>(
     workerClass: WorkerClass<W, Args>,
     args: Args,
     options: WorkerGroupOptions = {},
   ): Promise<GroupOf<W>> {
+    requireWorkerClass(workerClass);
+    requireArgumentList(workerClass.name, args);
     return WorkerGroup.start(new ClassWithInitArgs(workerClass, ...args), options);
   }
 
@@ -136,11 +145,13 @@ export class WorkerGroup implements DispatchTarget {
   ): Promise<ColocatedGroup<R>>;
   /**
    * Starts one worker a rank.
-   * @throws before any has started: VERL_REGISTRY_KEY_UNKNOWN where `@register` names a mode that there is not,
+   * @throws before any has started: VERL_WORKER_ARGUMENT, VERL_REGISTRY_KEY_UNKNOWN where `@register` names a mode that there is not,
    *   VERL_WORKER_METHOD_TAKEN, VERL_WORKER_ENV, VERL_WORKER_MODULE in a rank that imports its worker's module; then what the transport's `spawn` throws.
    */
   static start<W extends Worker>(worker: DeferredWorker<W>, options?: WorkerGroupOptions): Promise<GroupOf<W>>;
   static async start(worker: DeferredWorker, options: WorkerGroupOptions = {}): Promise<unknown> {
+    requireDeferred("A worker group", worker);
+    requireGroupOptions(worker.className, options);
     const { name = worker.className, transport = new InlineTransport(), env = {} } = options;
     const log = steadyLog(options.log ?? createLogger());
     requireNoImport(name);
@@ -265,7 +276,10 @@ export class WorkerGroup implements DispatchTarget {
     if (found) return found;
     const known = [...this.#roles.keys()].join(", ");
     throw new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no colocated worker "${role}".`, {
-      hint: known === "" ? "It is a group of one worker a rank." : `Its workers are ${known}.`,
+      hint:
+        known === ""
+          ? "It is a group of one worker a rank."
+          : `${didYouMean(role, this.#roles.keys())}Its workers are ${known}.`,
     });
   }
 }

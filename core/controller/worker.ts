@@ -120,3 +120,11 @@ export type WorkerClass<W extends Worker = Worker, Args extends unknown[] = unkn
   context: WorkerContext,
   ...args: Args
 ) => W) & { readonly module?: string };
+
+/** Under `Symbol.for`, so that a worker class of another copy of this package is known as one. */
+const WORKER = Symbol.for("verl.worker");
+
+Object.defineProperty(Worker.prototype, WORKER, { value: true });
+
+export const isWorkerClass = (value: unknown): value is WorkerClass =>
+  typeof value === "function" && typeof value.prototype === "object" && WORKER in (value.prototype ?? {});

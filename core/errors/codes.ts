@@ -431,6 +431,10 @@ export const ERROR_CODES = {
     blame: "host",
     when: "Validation results do not have one value a sample for every variable.",
   },
+  VERL_WORKER_ARGUMENT: {
+    blame: "plugin",
+    when: "A worker group was to be made of something else than it is made of: no worker class, a misspelt option, a transport that is none.",
+  },
   VERL_WORKER_DIED: {
     blame: "host",
     when: "A rank of a worker group is gone: it exited, was killed, or gave no sign of life for too long.",
