@@ -3,21 +3,22 @@ import { nearest } from "../registry/nearest.ts";
 import { describeValue } from "../reward/sample-reward.ts";
 import type { OfferedTool } from "./tool-box.ts";
 
-type Row = Readonly<Record<string, unknown>>;
+/** Fields of a dataset row. */
+export type RowFields = Readonly<Record<string, unknown>>;
 
 /** A field that agent loops read: a column of the row, or a field of its `extra_info`, where verl's data has it. */
-export function rowField(row: Row, name: string): unknown {
-  const extra = row.extra_info as Row | null | undefined;
+export function rowField(row: RowFields, name: string): unknown {
+  const extra = row.extra_info as RowFields | null | undefined;
   return row[name] ?? extra?.[name] ?? undefined;
 }
 
 /** A field that is an object; an empty one where the row has none. @throws VerlError `code` */
-export function rowObject(row: Row, name: string, code: ErrorCode): Row {
+export function rowObject(row: RowFields, name: string, code: ErrorCode): RowFields {
   return objectOf(rowField(row, name), name, code);
 }
 
 /** The tools of a row's `tool_selection`, in its order; all where it has none. @throws VerlError VERL_AGENT_TOOL */
-export function selectTools(tools: ReadonlyMap<string, OfferedTool>, row: Row): ReadonlyMap<string, OfferedTool> {
+export function selectTools(tools: ReadonlyMap<string, OfferedTool>, row: RowFields): ReadonlyMap<string, OfferedTool> {
   const selection = rowField(row, "tool_selection");
   if (selection === undefined) return tools;
   if (!Array.isArray(selection)) {
@@ -43,7 +44,7 @@ export function selectTools(tools: ReadonlyMap<string, OfferedTool>, row: Row): 
 }
 
 /** A row's `tools_kwargs`: by tool, an object with the `create_kwargs`. @throws VerlError VERL_AGENT_TOOL */
-export function toolsKwargsOf(row: Row): Row {
+export function toolsKwargsOf(row: RowFields): RowFields {
   const kwargs = rowObject(row, "tools_kwargs", "VERL_AGENT_TOOL");
   for (const [name, own] of Object.entries(kwargs)) {
     const path = `tools_kwargs.${name}`;
@@ -59,9 +60,9 @@ export function meant(name: unknown, tools: ReadonlyMap<string, OfferedTool>): s
   return `${question}The tools are ${[...tools.keys()].join(", ") || "none"}. `;
 }
 
-function objectOf(value: unknown, path: string, code: ErrorCode): Row {
+function objectOf(value: unknown, path: string, code: ErrorCode): RowFields {
   if (value === undefined || value === null) return {};
-  if (typeof value === "object" && !Array.isArray(value)) return value as Row;
+  if (typeof value === "object" && !Array.isArray(value)) return value as RowFields;
   throw new VerlError(code, `A row's ${path} is ${describeValue(value)}, not an object.`, {
     hint: "It is a column of the row, or a field of its extra_info; what is JSON as text has to be parsed where the dataset is made.",
   });

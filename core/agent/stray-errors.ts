@@ -9,7 +9,7 @@ const container = new AsyncLocalStorage<Told>();
  * Runs code of a user's that must not end the run by what it leaves to itself: an error that nobody catches, of a promise, a timer or a
  * socket that it began, then or later, goes to `told`.
  */
-export const containStrayErrors = <T>(told: Told, work: () => T): T => container.run(told, work);
+export const containStrayErrors = <T>(told: (error: unknown) => void, work: () => T): T => container.run(told, work);
 
 /**
  * Tells an error that nobody caught to whoever contains the code that it comes of. To be called where the process hears of the error: what

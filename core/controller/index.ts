@@ -17,7 +17,7 @@ export type { NodeResources, Resources } from "./node-resources.ts";
 export { joinBatches, type OutputPlaces } from "./join-batches.ts";
 export { Listener } from "./listener.ts";
 export { ndCompute, ndComputeDataProto } from "./nd-compute.ts";
-export { ExchangeHub, MeetingPeers, type Peers } from "./peers.ts";
+export { ExchangeHub, MeetingPeers, type Brought, type CallKey, type Peers } from "./peers.ts";
 export type { ChannelMessage, Lent, RankChannel, SentMessage } from "./rank-channel.ts";
 export { RayTransport } from "./ray/ray-transport.ts";
 export { register, type MethodMark, type MethodOptions, type RegisterOptions } from "./register.ts";

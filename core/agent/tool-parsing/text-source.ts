@@ -151,7 +151,12 @@ export class TextSource {
    * @param refuses Whether a marker, at which the source stands then, is mere text: told where that is known at once.
    * @returns The marker, which is not read yet.
    */
-  until(markers: Markers, sink?: Sink, back = 0, refuses?: Refusal): Scan<string | undefined> {
+  until(
+    markers: Markers,
+    sink?: (text: string) => void,
+    back = 0,
+    refuses?: (marker: string) => boolean,
+  ): Scan<string | undefined> {
     const known = sink === undefined ? this.found.get(markers) : undefined;
     if (known !== undefined && known.from <= this.at && this.at <= known.to) {
       this.at = known.to;
