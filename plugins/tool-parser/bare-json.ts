@@ -32,8 +32,15 @@ const ARGUMENTS = /["'“”‘’](?:arguments|parameters)["'“”‘’]/;
 /** What `readBareJson` may start at. */
 export const JSON_OPENS: readonly string[] = [FENCE, "{", "["];
 
+/**
+ * Values that look like calls and are none that are read of one answer: an answer of 128 thousand tokens may list as many. What stands
+ * behind them is content.
+ */
+const MAX_LOOKALIKES = 8192;
+
 /** Whether no call starts at `open`, where that can be told at once. */
-export function refusesBareJson(open: string, { source }: Turn): boolean {
+export function refusesBareJson(open: string, { source, out }: Turn): boolean {
+  if (out.lookalikes >= MAX_LOOKALIKES) return true;
   if (open === FENCE || headOf(open, source.text, source.at + open.length) === "usual") return false;
   return source.isRefusal(seesCall(source));
 }
@@ -56,6 +63,7 @@ export function* readBareJson(open: string, turn: Turn, from: number): Scan<bool
   const others: CallItem[] = [];
   for (const item of items) (isCall(item, turn) ? calls : others).push(item);
   if (calls.length === 0) {
+    out.lookalikes += 1;
     out.content(source.text.slice(from, source.at));
     return true;
   }

@@ -45,3 +45,19 @@ describe.each(FORMATS)("%s, %s by the ten thousand", (format, call, open = "", e
     expect(read(MOST + 100, 70_001)).toEqual({ calls, errors });
   });
 });
+
+describe.each(["json", "llama3_json", "llama4_pythonic"])("%s, values that only look like calls", (format) => {
+  const call = '\n{"name":"f","parameters":{}}';
+  const read = (count: number) => {
+    const { calls, errors, content } = parserOf(format).parse(`x{"name":"g"}`.repeat(count) + call);
+    return { calls: calls.length, errors: errors.length, left: content.includes("parameters") };
+  };
+
+  it("hide no call behind them, by the thousand", () => {
+    expect(read(8000)).toEqual({ calls: 1, errors: 0, left: false });
+  });
+
+  it("are not looked at any more when no answer can have as many", () => {
+    expect(read(8200)).toEqual({ calls: 0, errors: 0, left: true });
+  });
+});

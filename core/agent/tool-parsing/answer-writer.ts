@@ -33,6 +33,8 @@ export class AnswerWriter {
   private told = 0;
   /** Nothing but white space and reasoning so far. */
   isBlank = true;
+  /** Values that looked like calls, and were content. */
+  lookalikes = 0;
   /** True right after a call or an error, white space apart: a closing tag there belongs to it. */
   afterCall = false;
   private readonly names: ReadonlySet<unknown>;
