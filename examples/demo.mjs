@@ -1,5 +1,6 @@
 // What the demos share: their options, and running the command line as a user does. Nothing of an earlier run is deleted: `verl` sets it aside.
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
@@ -7,15 +8,16 @@ const root = join(import.meta.dirname, "..");
 
 /**
  * SFT, then reinforcement learning, then a look at whether the target was reached.
- * @param name Folder of the example. @param makeData Its data. @param steps, expect Defaults of the options. @param summary For `--help`.
+ * @param name Folder of the example, and of its runs. @param makeData Its data. @param steps, expect Defaults of the options.
+ * @param summary For `--help`. @param recipe Folder of the configs. Default: the example's. @param changes Overrides of its grpo.yaml.
  * @returns the validation and the steps done as `verl train --json` prints them, and the options.
  */
-export async function runDemo({ name, makeData, steps, expect, summary, command }) {
+export async function runDemo({ name, recipe = name, changes = [], makeData, steps, expect, summary, command }) {
   const { values: options, positionals: overrides } = readArguments({ steps, expect, summary, command });
-  const folder = `examples/${name}`;
+  const folder = `examples/${recipe}`;
   const runs = `runs/${name}/seed-${options.seed}`;
   const started = performance.now();
-  const training = [`trainer.total_training_steps=${options.steps}`, ...overrides];
+  const training = [`trainer.total_training_steps=${options.steps}`, ...changes, ...overrides];
   // A typo is told now, not after the first training.
   await verl(["config", "validate", `${folder}/grpo.yaml`, ...training], { quiet: true });
 
@@ -26,14 +28,19 @@ export async function runDemo({ name, makeData, steps, expect, summary, command 
   const again = `trainer.resume_mode=${options.resume ? "auto" : "disable"}`;
   const seed = ["--seed", options.seed, "--json"];
   console.log(`\n$ verl sft ${folder}/sft.yaml --seed ${options.seed}`);
-  await verl([
-    "sft",
-    `${folder}/sft.yaml`,
-    `data.train_files=${runs}/data/sft.parquet`,
-    `trainer.default_local_dir=${runs}/sft`,
-    again,
-    ...seed,
-  ]);
+  // Its model is written at the end, and SFT of a minute has no checkpoints to go on from.
+  if (options.resume && existsSync(join(root, runs, "sft/huggingface/config.json"))) {
+    console.log("It was complete already.");
+  } else {
+    await verl([
+      "sft",
+      `${folder}/sft.yaml`,
+      `data.train_files=${runs}/data/sft.parquet`,
+      `trainer.default_local_dir=${runs}/sft`,
+      again,
+      ...seed,
+    ]);
+  }
   console.log(`\n$ verl train ${folder}/grpo.yaml --seed ${options.seed}`);
   const printed = await verl([
     "train",

@@ -20,7 +20,7 @@ const RAW_VALUE = {
   followers: [KEY, CLOSE, OPEN],
   next: KEY,
   outer: [CLOSE],
-  marks: new Markers([VALUE_END, KEY, CLOSE, OPEN]),
+  marks: new Markers([VALUE, VALUE_END, KEY, CLOSE, OPEN]),
   open: VALUE,
   pairs: new Markers([VALUE, VALUE_END, CLOSE, OPEN]),
 };
@@ -88,7 +88,8 @@ export class Glm45ToolParser extends MarkedToolParser {
           return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the argument "${key}" has no end`);
         }
         repaired ||= value.open;
-        parameters.set(key, value.text);
+        // Before the tag that ends a value in place of its own stands layout.
+        parameters.set(key, value.open ? value.text.replace(/\r?\n$/, "") : value.text);
       } else if (yield* source.take(VALUE_END, KEY_END)) {
         repaired = true;
       } else if (yield* source.atEnd()) {

@@ -38,7 +38,7 @@ export function* readRawValue(
   syntax: RawValueSyntax,
   isEnd: (tag: string, at: number) => Scan<boolean>,
 ): Scan<RawValue | undefined> {
-  const { close, followers, next, outer, marks } = syntax;
+  const { close, followers, next, open, outer, marks } = syntax;
   const start = source.at;
   let outerAt = -1;
   let quotedAt = -1;
@@ -63,9 +63,10 @@ export function* readRawValue(
       source.at = after;
       if (quotedValues > 0) quotedValues -= 1;
       else if (ends || (doubled && (yield* isEnd(hit, at)))) return { text: source.text.slice(start, at), open: false };
-    } else if (hit === next) {
-      if (quotedAt >= 0 || (yield* quotesValue(source, at, syntax))) quotedValues += 1;
-      else if (yield* isEnd(hit, at)) {
+    } else if (hit === next || hit === open) {
+      const quoted = quotedAt >= 0 || (yield* quotesValue(source, at, syntax));
+      if (quoted && hit === open) quotedValues += 1;
+      else if (!quoted && hit === next && (yield* isEnd(hit, at))) {
         source.at = at;
         return { text: source.text.slice(start, at), open: true };
       }

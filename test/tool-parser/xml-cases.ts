@@ -208,7 +208,14 @@ const GLM: ParserCase[] = [
     format: "glm45",
     text: "<tool_call>f\n<arg_key>s</arg_key>\n<arg_value>a\n<arg_key>i</arg_key>\n<arg_value>1</arg_value>\n</tool_call>",
     options: { tools: TOOLS },
-    calls: [["f", { s: "a\n", i: 1 }, REPAIRED]],
+    calls: [["f", { s: "a", i: 1 }, REPAIRED]],
+  },
+  {
+    name: "text that is an argument's value in its tags",
+    format: "glm45",
+    text: glm("f", ["s", "<arg_value>x</arg_value>"], ["i", "1"]),
+    options: { tools: TOOLS },
+    calls: [["f", { s: "<arg_value>x</arg_value>", i: 1 }]],
   },
   {
     name: "closing tags in a value",
