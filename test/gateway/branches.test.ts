@@ -9,12 +9,21 @@ import {
   trajectoryOf,
   type GatewaySession,
 } from "../../core/agent/gateway/index.ts";
+import type { ParsedAnswer } from "../../core/agent/tool-parser.ts";
+import { HermesToolParser } from "../../plugins/tool-parser/hermes.ts";
 import { CALC, callOf, ScriptedRollout, tokenizer, withSession } from "./support.ts";
 
 type Messages = OpenAI.ChatCompletionMessageParam[];
+type Assistant = OpenAI.ChatCompletionAssistantMessageParam;
 const text = (ids: Int32Array): string => tokenizer.decode(ids);
 const masked = ({ segments }: ReturnType<typeof trajectoryOf>): string =>
   segments.map(({ ids, trainable }) => (trainable ? text(ids) : `(${text(ids)})`)).join("");
+const idOf = (message: Messages[number]): string => (message as Assistant).tool_calls![0]!.id;
+/** The answer as a client hands it back that has read its call by a schema. */
+const withArguments = (message: Assistant, args: string, name = "calc"): Assistant => ({
+  ...message,
+  tool_calls: [{ id: idOf(message), type: "function", function: { name, arguments: args } }],
+});
 
 describe("requests of one session", () => {
   it("are one conversation where the messages go on from an answer, whatever a client did to its form", async () => {
@@ -48,6 +57,62 @@ describe("requests of one session", () => {
         `0${callOf("1+2")}<|end|>(<tool_response>3</tool_response><|assistant|>)=3<|end|>`,
       );
     });
+  });
+
+  it("go on from an answer whose arguments the client's schema has changed, and train on those that were sampled", async () => {
+    const script = [callOf("1"), callOf("2"), "=3"];
+    await withSession(new ScriptedRollout((_, number) => script[number] ?? "=4"), async ({ client, session }) => {
+      const messages: Messages = [{ role: "user", content: "1+2" }];
+      const ask = async (asked = messages) =>
+        (await client.chat.completions.create({ model: "m", messages: asked, tools: [CALC] })).choices[0]!.message;
+      for (const changed of ['{"e":"1","k":5}', "{}"]) {
+        messages.push(withArguments(await ask(), changed));
+        messages.push({ role: "tool", tool_call_id: idOf(messages.at(-1)!), content: "3" });
+      }
+      await ask();
+      expect(session.exchanges.map(({ parent }) => parent?.index)).toEqual([undefined, 0, 1]);
+      const result = "(<tool_response>3</tool_response><|assistant|>)";
+      expect(masked(trajectoryOf(session.exchanges[2]!))).toBe(
+        `${callOf("1")}<|end|>${result}${callOf("2")}<|end|>${result}=3<|end|>`,
+      );
+      const [question, answer, told] = messages as [Messages[number], Assistant, Messages[number]];
+      await ask([question, { ...answer, content: "=9" }, told]);
+      await ask([question, withArguments(answer, "{}", "other"), told]);
+      const { [0]: call } = answer.tool_calls!;
+      await ask([
+        question,
+        { ...answer, tool_calls: [{ ...call!, id: "call_1" }] },
+        { ...told, tool_call_id: "call_1" } as never,
+      ]);
+      expect(session.exchanges.slice(3).map(({ parent }) => parent)).toEqual([undefined, undefined, undefined]);
+      expect(session.counts.historyBreaks).toBe(3);
+    });
+  });
+
+  it.each([
+    ["numbers its calls", () => "functions.calc:0"],
+    ["copies an id that it was shown", (shown: string) => shown],
+  ])("tell equal answers apart by their arguments where a model %s", async (_, idFor) => {
+    let shown: string | undefined;
+    class Numbering extends HermesToolParser {
+      override parse(...given: Parameters<HermesToolParser["parse"]>): ParsedAnswer {
+        const parsed = super.parse(...given);
+        return { ...parsed, calls: parsed.calls.map((call) => ({ ...call, id: shown && idFor(shown) })) };
+      }
+    }
+    const use = async (client: OpenAI, session: GatewaySession): Promise<void> => {
+      const ask = (messages: Messages, n = 1) =>
+        client.chat.completions.create({ model: "m", messages, tools: [CALC], n });
+      const question: Messages = [{ role: "user", content: "1" }];
+      shown = idOf((await ask(question)).choices[0]!.message);
+      const { choices } = await ask(question, 2);
+      for (const { message } of choices) {
+        await ask([...question, message, { role: "tool", tool_call_id: idOf(message), content: "3" }]);
+      }
+      expect(session.exchanges.map(({ parent }) => parent?.index)).toEqual([undefined, undefined, undefined, 1, 2]);
+    };
+    const rollout = new ScriptedRollout((__, number) => callOf(`${number}`));
+    await withSession(rollout, ({ client, session }) => use(client, session), {}, { parser: () => new Numbering() });
   });
 
   it("begin another conversation where the history, or the tools, are others", async () => {

@@ -1,13 +1,21 @@
 import type { ChatMessage } from "../../data/tokenizer.ts";
 import type { ParsedAnswer } from "../tool-parser.ts";
+import type { CallIds } from "./call-ids.ts";
 
-/** The message as the client gets it and hands it back; what was meant as a call and is none stays text, so that nothing is lost. */
-export function assistantMessage({ content, calls, errors }: ParsedAnswer, mostCalls: number): ChatMessage {
+/**
+ * The message as the client gets it and hands it back; what was meant as a call and is none stays text, so that nothing is lost.
+ * @param own ids for calls that have none; one that the model copied of these is not kept, as it would name two calls
+ */
+export function assistantMessage(
+  { content, calls, errors }: ParsedAnswer,
+  mostCalls: number,
+  own: CallIds,
+): ChatMessage {
   const text = content + errors.map(({ raw }) => raw).join("");
   if (calls.length === 0) return { role: "assistant", content: text };
   const ids = new Set<string>();
   const tool_calls = calls.slice(0, mostCalls).map(({ id, name, arguments: args }) => ({
-    id: unused(id ?? `call_${globalThis.crypto.randomUUID().replaceAll("-", "")}`, ids),
+    id: unused(id === undefined || own.has(id) ? own.next() : id, ids),
     type: "function",
     // As it comes back: through JSON.
     function: { name, arguments: args },

@@ -1,5 +1,6 @@
 import type { ChatMessage, Tokenizer } from "../../data/tokenizer.ts";
 import type { TurnTokens } from "../turn-tokens.ts";
+import type { CallIds } from "./call-ids.ts";
 import type { ChatRequest, CompletionRequest } from "./chat-request.ts";
 import { nextKey } from "./conversation-keys.ts";
 import { tokensOf, type Exchange } from "./exchange.ts";
@@ -27,7 +28,10 @@ export class Conversations {
   /** The tokens of every answer. */
   private tokens: Pick<Place, "exchange" | "kept">[] = [];
 
-  constructor(private readonly tokenizer: Tokenizer) {}
+  constructor(
+    private readonly tokenizer: Tokenizer,
+    private readonly callIds: CallIds,
+  ) {}
 
   /** @param key name of the messages that the answer was given to; `text` is what the client got of it */
   rememberChat(
@@ -42,7 +46,7 @@ export class Conversations {
       const more = form.text.slice(text.length);
       if (more !== "" && message["tool_calls"] !== undefined) continue;
       const content = more === "" ? message.content : `${message.content as string}${more}`;
-      this.chats.set(nextKey(key, { ...message, content }), { exchange, ...form });
+      this.chats.set(nextKey(key, { ...message, content }, this.callIds), { exchange, ...form });
     }
   }
 

@@ -8,6 +8,7 @@ import { ApiError } from "./api-error.ts";
 import { assistantMessage } from "./assistant-message.ts";
 import { conversationKeys, textKey } from "./conversation-keys.ts";
 import { Conversations, joined, type Prompt } from "./conversations.ts";
+import { CallIds } from "./call-ids.ts";
 import type { ChatRequest, CompletionRequest } from "./chat-request.ts";
 import { EngineFailures } from "./engine-failures.ts";
 import { tokensOf, type Exchange } from "./exchange.ts";
@@ -101,6 +102,7 @@ export class GatewaySession {
   };
   /** What requests were told that were refused because their conversation has no room left. */
   readonly refusals = new Set<string>();
+  private readonly callIds = new CallIds();
   private readonly conversations: Conversations;
   private readonly failures = new EngineFailures();
   private readonly underWay = new Set<AbortController>();
@@ -116,7 +118,7 @@ export class GatewaySession {
     private readonly format: ModelFormat,
     private readonly options: SessionOptions,
   ) {
-    this.conversations = new Conversations(format.tokenizer);
+    this.conversations = new Conversations(format.tokenizer, this.callIds);
   }
 
   /** The first failure of the engine, its answers that cannot be true included, that the same request has not been answered since. */
@@ -136,7 +138,7 @@ export class GatewaySession {
 
   /** @throws ApiError */
   chat(request: ChatRequest, client: AbortController): Promise<ChatAnswer[]> {
-    const keys = conversationKeys(request.tools, request.messages);
+    const keys = conversationKeys(request.tools, request.messages, this.callIds);
     return this.admit(keys.at(-1)!, client, async (ordinal) => {
       const { format } = this;
       const prompt = this.conversations.chat(request, keys, format.turnTokens(request.tools));
@@ -148,7 +150,7 @@ export class GatewaySession {
         const parsed = parser.parse(text, { tools: request.tools, finishReason, startsInReasoning: inReasoning });
         this.counts.invalidCalls += parsed.errors.length;
         this.counts.callsLeftOut += Math.max(0, parsed.calls.length - request.mostCalls);
-        const message = assistantMessage(parsed, request.mostCalls);
+        const message = assistantMessage(parsed, request.mostCalls, this.callIds);
         this.conversations.rememberChat(keys.at(-1)!, message, text, exchange, forms);
         return { ...answer, parser, parsed, message, startsInReasoning: inReasoning };
       });
