@@ -1,8 +1,9 @@
-import { Ajv, type ValidateFunction } from "ajv";
+import type { ValidateFunction } from "ajv";
 import { VerlError } from "../errors/verl-error.ts";
 import type { Logger } from "../registry/logger.ts";
 import type { RunContainer } from "../registry/run-container.ts";
 import { readClassesFile, type ListedClass } from "../config/classes-file.ts";
+import { compileParameters } from "../config/tool-parameters.ts";
 import type { Tool } from "./tool.ts";
 import { TOOL_ENTRY, ToolServer, type ToolSchema } from "./tool.ts";
 
@@ -94,13 +95,10 @@ export class ToolBox {
   }
 }
 
-let ajv: Ajv | undefined;
-
 function argumentFaults({ function: { name, parameters } }: ToolSchema, log: Logger): OfferedTool["faults"] {
   let validate: ValidateFunction;
   try {
-    ajv ??= new Ajv({ strict: false, allErrors: false, validateFormats: false });
-    validate = ajv.compile(parameters ?? {});
+    validate = compileParameters(parameters ?? {});
   } catch (error) {
     log.warn(`The parameters of the tool "${name}" are no JSON Schema, so arguments are not checked: ${String(error)}`);
     return () => undefined;

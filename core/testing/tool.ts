@@ -1,7 +1,7 @@
-import { Ajv } from "ajv";
 import fc from "fast-check";
 import { isDeepStrictEqual } from "node:util";
 import { TOOL_ENTRY, type Tool, type ToolContext, type ToolResult } from "../agent/index.ts";
+import { compileParameters } from "../config/tool-parameters.ts";
 import { registries, type TokenValues } from "../registry/index.ts";
 import type { GoldenCase } from "./cases.ts";
 import type { EntrySubject } from "./entry-properties.ts";
@@ -85,7 +85,7 @@ const describesAFunction: Property<ToolSubject> = {
         `\`schema.function.name\` is ${shown(own.name)}; letters, digits, \`_\` and \`-\` are allowed`,
       );
     if (own.parameters.type !== "object") throw new Violation('`schema.function.parameters.type` is not "object"');
-    new Ajv({ strict: false }).compile(own.parameters);
+    compileParameters(own.parameters);
     const bare = Object.entries(own.parameters.properties ?? {}).find(
       ([, property]) => typeof property !== "object" || !property.description,
     );
