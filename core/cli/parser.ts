@@ -45,6 +45,7 @@ export const command: CliCommand = {
             ? undefined
             : await loadTokenizer(resolve(ctx.cwd, options.model), { folderKey: "--model" });
         const container = createRunContainer(tokenizer && { [TOKENIZER]: tokenizer });
+        registries.tool_parser.resolve(options.format, { path: "--format" });
         if (tokenizer === undefined) checkNeedsNoModel(options.format);
         const parser = container.create("tool_parser", options.format);
         const { finishReason, strict, recoverReasoning, startsInReasoning } = options;

@@ -51,7 +51,7 @@ describe("verl parser try", () => {
   });
 
   it.each([
-    ["a format that is not there", ["answer.txt", "--format", "hermse"], "VERL_REGISTRY_KEY_UNKNOWN"],
+    ["a format that is not there", ["answer.txt", "--format", "hermse"], "VERL_REGISTRY_KEY_UNKNOWN  --format\n"],
     ["the format of a model that is not named", ["answer.txt", "--format", "auto"], "--model <folder>"],
     ["an answer that is not there", ["nowhere.txt", "--format", "hermes"], "VERL_CLI_FILE"],
     [
