@@ -140,12 +140,6 @@ export class AgentParts {
       this.multiTurn.interaction_config_path,
     )) {
       const name = typeof entry.name === "string" ? entry.name : key;
-      if (interactions.has(name)) {
-        throw new VerlError("VERL_AGENT_FILE", `Two interactions are called "${name}".`, {
-          location: locate,
-          hint: "Give one of them another `name`.",
-        });
-      }
       interactions.set(name, this.container.create("interaction", key, { options, locate }));
     }
     return interactions;

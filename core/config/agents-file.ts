@@ -2,10 +2,12 @@ import type { ErrorLocation } from "../errors/index.ts";
 import { registries, resolveOptions, type KeysBeside } from "../registry/index.ts";
 import { missingFiles } from "./option-files.ts";
 import type { Problem } from "./problem.ts";
-import { readEntriesFile, textField, type FileEntry } from "./entries-file.ts";
+import { readEntriesFile, textField, type EntryNames, type FileEntry } from "./entries-file.ts";
 
 /** Where the config names the file. */
 const AGENTS_FILE = "actor_rollout_ref.rollout.agent.agent_loop_config_path";
+
+const NAMES: EntryNames = { title: "agent loops", field: "name", of: ({ name }) => name };
 
 /** Agent loops with options, which a file of the run gives names of its own. */
 export class AgentsFile {
@@ -13,7 +15,7 @@ export class AgentsFile {
 
   /** @param path null: there is none. @throws VerlError VERL_AGENT_FILE */
   constructor(private readonly path: string | null) {
-    this.entries = path === null ? [] : readEntriesFile(path, "agent_loops", AGENTS_FILE);
+    this.entries = path === null ? [] : readEntriesFile(path, "agent_loops", AGENTS_FILE, NAMES);
   }
 
   /** Every name, for what is told of one that nothing goes by. */

@@ -1,9 +1,11 @@
 import { VerlError, type ErrorCode, type ErrorLocation } from "../errors/index.ts";
 import { nearest, quotedAlternatives } from "../registry/nearest.ts";
 import { resolveOptions } from "../registry/options.ts";
+import { registries } from "../registry/registries.ts";
 import { missingFiles } from "./option-files.ts";
 import type { Problem } from "./problem.ts";
 import { isMap, mapField, readEntriesFile, textField, type FileEntry } from "./entries-file.ts";
+import { parametersFault } from "./tool-parameters.ts";
 
 /** Files of a run that list classes of plugins with their options, in verl's form. */
 const FILES = {
@@ -13,12 +15,14 @@ const FILES = {
     path: "actor_rollout_ref.rollout.multi_turn.tool_config_path",
     // verl writes `mcp` of a server beside its `config`.
     fields: ["class_name", "config", "tool_schema", "timeout_s", "mcp"],
+    names: { title: "tools", field: "tool_schema.function.name", of: toolName },
   },
   interaction: {
     title: "interactions",
     list: "interaction",
     path: "actor_rollout_ref.rollout.multi_turn.interaction_config_path",
     fields: ["name", "class_name", "config"],
+    names: { title: "interactions", field: "name", of: interactionName },
   },
 } as const;
 
@@ -45,7 +49,7 @@ export function readClassesFile(
 ): ListedClass[] {
   if (path === null) return [];
   const locate = { file: path, path: option };
-  return readEntriesFile(path, FILES[kind].list, option).map((entry) => {
+  return readEntriesFile(path, FILES[kind].list, option, FILES[kind].names).map((entry) => {
     const key = textField(entry, "class_name", option);
     checkFields(kind, key, entry, locate);
     const config = mapField(entry, "config", option);
@@ -58,6 +62,20 @@ export function readClassesFile(
 /** Finds what may not be wrong before a run begins. @returns files that options name and that are not there. @throws as `readClassesFile` */
 export const checkClassesFile = (...file: Parameters<typeof readClassesFile>): Problem[] =>
   readClassesFile(...file).flatMap(({ key, options, locate }) => missingFiles(file[0], key, options, locate));
+
+/** The name that an interaction goes by. */
+function interactionName({ name, class_name: key }: FileEntry): unknown {
+  return isAbsent(name) ? key : name;
+}
+
+/** The name that an entry gives its tool. A class's own is known once it is constructed, and a server gives its tools theirs. */
+function toolName({ class_name: key, tool_schema: schema }: FileEntry): unknown {
+  if (typeof key === "string" && isServer(key)) return undefined;
+  return isMap(schema) && isMap(schema["function"]) ? schema["function"]["name"] : undefined;
+}
+
+/** Whether the class may be a server's, by its methods. */
+const isServer = (key: string): boolean => "open" in ((registries.tool.get(key)?.create.prototype ?? {}) as object);
 
 /** verl's `type` says whether the class is a server's, which the class knows by itself. */
 const optionsOfTool = ({ type: _, ...config }: Record<string, unknown>, mcp: unknown): Record<string, unknown> =>
@@ -97,6 +115,11 @@ function checkFields(kind: keyof typeof FILES, key: string, entry: FileEntry, lo
       `has a \`tool_schema\` without \`${missing}\``,
       "A schema is { type: function, function: { name, description, parameters } }, with a JSON Schema of an object as parameters.",
     );
+  const wrong = isAbsent(schema)
+    ? undefined
+    : parametersFault((schema as { function: { parameters: object } }).function.parameters);
+  if (wrong !== undefined)
+    throw fault("VERL_AGENT_TOOL", `has a \`tool_schema\` whose \`function.parameters\` are no JSON Schema`, wrong);
 }
 
 /** What every schema of a tool has and this one has not. */

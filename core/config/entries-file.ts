@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { LineCounter, parseDocument } from "yaml";
+import { isNode, isSeq, LineCounter, parseDocument, type Document } from "yaml";
 import { expandPath } from "./expand-path.ts";
 import { VerlError } from "../errors/verl-error.ts";
 
@@ -10,12 +10,22 @@ export interface FileEntry {
   readonly [field: string]: unknown;
 }
 
+/** How entries of a file are told apart: no two may have one name. */
+export interface EntryNames {
+  /** What the entries are: "agent loops". */
+  readonly title: string;
+  /** Field that gives an entry another name. */
+  readonly field: string;
+  /** An entry's name; anything but a text where it has none, or none that is known yet. */
+  readonly of: (entry: FileEntry) => unknown;
+}
+
 /**
  * Reads a YAML file of entries: a list, or a map with the list under `key` (verl writes `tools:` and `interaction:`).
  * @param option config path that names the file, for messages
  * @throws VerlError VERL_AGENT_FILE with the line
  */
-export function readEntriesFile(path: string, key: string, option: string): FileEntry[] {
+export function readEntriesFile(path: string, key: string, option: string, names: EntryNames): FileEntry[] {
   const file = expandPath(path);
   const fault = (message: string, hint: string, line?: number, cause?: unknown): VerlError =>
     new VerlError("VERL_AGENT_FILE", message, { location: { file, line, path: option }, hint, cause });
@@ -49,7 +59,36 @@ export function readEntriesFile(path: string, key: string, option: string): File
       `The file is a map with the key \`${key}\`, whose value is a list with one map an entry.`,
     );
   }
+  const lineOf = (index: number): number | undefined => {
+    const at = startOf(document, key, index);
+    return at === undefined ? undefined : lines.linePos(at).line;
+  };
+  const places = new Map<string, number>();
+  for (const [index, entry] of list.entries()) {
+    const name = names.of(entry);
+    if (typeof name !== "string") continue;
+    const before = places.get(name);
+    if (before !== undefined) {
+      const [first, second] = [before, index].map((at) => placeOf(at, lineOf(at)));
+      throw fault(
+        `Two ${names.title} are called "${name}": ${first} and ${second}.`,
+        `Give one of them another \`${names.field}\`, or leave it out.`,
+        lineOf(index),
+      );
+    }
+    places.set(name, index);
+  }
   return list;
+}
+
+const placeOf = (index: number, line: number | undefined): string =>
+  line === undefined ? `entry ${index + 1}` : `entry ${index + 1} (line ${line})`;
+
+/** Where an entry begins in the file's text; undefined where the list is an alias of one. */
+function startOf(document: Document.Parsed, key: string, index: number): number | undefined {
+  const list = isSeq(document.contents) ? document.contents : document.get(key, true);
+  const entry = isSeq(list) ? list.items[index] : undefined;
+  return isNode(entry) ? entry.range?.[0] : undefined;
 }
 
 /** The text field of an entry. @throws VerlError VERL_AGENT_FILE */

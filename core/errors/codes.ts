@@ -17,7 +17,7 @@ export interface CodeEntry {
 export const ERROR_CODES = {
   VERL_AGENT_FILE: {
     blame: "user",
-    when: "A YAML file of tools, interactions or agent loops is missing, does not parse, or lacks a field or has one that means nothing.",
+    when: "A YAML file of tools, interactions or agent loops is missing, does not parse, or lacks a field, has one that means nothing, or gives two entries one name.",
   },
   VERL_AGENT_FUNCTION: {
     blame: "user",

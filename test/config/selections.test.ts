@@ -133,6 +133,16 @@ describe("validateSelections", () => {
       expect(others).toEqual([]);
     });
 
+    it("refuses two of one name, and says where both are", () => {
+      const [problem, ...others] = problemsOf(() => agents(calc + calc, "calc_agent"));
+      expect(problem).toMatchObject({
+        code: "VERL_AGENT_FILE",
+        message: expect.stringContaining('"calc_agent": entry 1 (line 2) and entry 2 (line 3)') as unknown,
+        location: { line: 3, path: `${AGENT}.agent_loop_config_path` },
+      });
+      expect(others).toEqual([]);
+    });
+
     it("refuses a file that is not there", () => {
       const missing = load([...chosen, `${AGENT}.agent_loop_config_path=/nowhere/agents.yaml`]);
       expect(problemsOf(() => validateSelections(missing))).toMatchObject([{ code: "VERL_AGENT_FILE" }]);
@@ -174,6 +184,50 @@ describe("validateSelections", () => {
     ])("refuses a tools file with %s", (text, code, message) => {
       const [problem] = wrong({ "tools.yaml": text }, `${tools}=/tools.yaml`);
       expect(problem).toMatchObject({ code, message: expect.stringContaining(message) as unknown });
+    });
+
+    const named = (parameters: string, name = "c") =>
+      `{ class_name: calculator, tool_schema: { type: function, function: { name: ${name}, parameters: ${parameters} } } }`;
+
+    it("refuses two tools of one name, where the file gives it", () => {
+      const entry = `  - ${named("{ type: object }")}\n`;
+      const [problem] = wrong({ "tools.yaml": `tools:\n${entry}${entry}` }, `${tools}=/tools.yaml`);
+      expect(problem).toMatchObject({
+        code: "VERL_AGENT_FILE",
+        message: expect.stringContaining('Two tools are called "c": entry 1 (line 2) and entry 2 (line 3)') as unknown,
+        location: { line: 3, path: tools },
+      });
+    });
+
+    it.each(["{ class_name: gsm8k }", "{ class_name: gsm8k, name: u }"])(
+      "refuses two simulated users of one name: %s",
+      (entry) => {
+        const problems = wrong({ "users.yaml": `[${entry}, ${entry}]` }, `${users}=/users.yaml`);
+        expect(problems).toMatchObject([{ code: "VERL_AGENT_FILE", location: { path: users } }]);
+        expect(problems[0]!.message).toContain("entry 1 (line 1) and entry 2 (line 1)");
+      },
+    );
+
+    it.each([
+      ["{ type: objct }", '`type` must be equal to one of the allowed values: [^]*Did you mean "object"\\?'],
+      ["{ type: object, required: a }", "`required` must be array"],
+      ["{ type: object, properties: { a: string } }", "`properties.a` must be object"],
+      ["{ $schema: 'https://json-schema.org/draft/2020-12/schema', items: [{}] }", "`items` must be object,boolean"],
+    ])("refuses parameters that are no JSON Schema: %s", (parameters, hint) => {
+      const [problem] = wrong({ "tools.yaml": `tools: [${named(parameters)}]` }, `${tools}=/tools.yaml`);
+      expect(problem).toMatchObject({ code: "VERL_AGENT_TOOL", location: { path: tools } });
+      expect(problem!.hint).toMatch(new RegExp(hint));
+    });
+
+    it("takes parameters of each dialect, and of one that it does not know", () => {
+      const texts = [
+        "{ $schema: 'https://json-schema.org/draft/2020-12/schema', type: array, prefixItems: [{}] }",
+        "{ $schema: 'http://json-schema.org/draft-07/schema', type: array, items: [{}] }",
+        "{ $schema: 'http://json-schema.org/draft-04/schema#', type: number, minimum: 1, exclusiveMinimum: true }",
+      ].map((parameters, index) => named(parameters, `c${index}`));
+      withFiles({ "tools.yaml": `tools: [${texts.join(", ")}]` }, (folder) => {
+        expect(() => validateSelections(load([...chosen, `${tools}=${folder}/tools.yaml`]))).not.toThrow();
+      });
     });
 
     it("refuses a simulated user that nothing goes by", () => {
