@@ -70,12 +70,14 @@ export class MeetingPeers implements Peers {
     return this.meeting((next) => this.meet(next, value) as Promise<T[]>);
   }
 
-  async sum(values: Float32Array | Float64Array): Promise<void> {
-    if (this.worldSize === 1) return;
-    // A copy, since the sum is written to where this rank's own share stands.
-    const parts = await this.exchange(values.slice());
-    requireAlike(parts.map(summandOf));
-    addInOrder(values, parts);
+  sum(values: Float32Array | Float64Array): Promise<void> {
+    if (this.worldSize === 1) return Promise.resolve();
+    return this.meeting(async (next) => {
+      // A copy, since the sum is written to where this rank's own share stands.
+      const parts = (await this.meet(next, values.slice())) as (typeof values)[];
+      requireAlike(parts.map(summandOf));
+      addInOrder(values, parts);
+    });
   }
 
   /**

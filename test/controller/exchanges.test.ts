@@ -159,6 +159,27 @@ describe.each<[string, () => Transport]>([
     await inStep();
   });
 
+  it.each([
+    { count: 1, length: 5 },
+    { count: 3, length: 5 },
+    { count: 1, length: 6000 },
+    { count: 3, length: 6000 },
+    { count: 5, length: 20_000 },
+  ])("add up $count arrays of $length at once, beside an exchange", async ({ count, length }) => {
+    const sums = Array.from({ length: count }, (_, index) => 6 * 10 ** index);
+    for (const delay of [0, 0, 30]) {
+      expect(await group.sumAtOnce(count, length, delay)).toEqual([0, 1, 2].map(() => [0, 1, 2, ...sums]));
+    }
+    await inStep();
+  });
+
+  it.each([5, 6000])("are not left waiting by a sum of %i for which one does not wait", async (length) => {
+    const [first, ...others] = await group.leaveSum(length, 50);
+    expect(first).toBe("left");
+    for (const other of others) expect(other).toMatch(/^summed$|rank 0 has ended its part/);
+    await inStep();
+  });
+
   it("do not count an exchange of what cannot be sent", async () => {
     // Nothing is sent to a rank of the same thread.
     if (kind !== "inline") expect(await group.meetAgain()).toEqual([0, 1, 2].map(() => [0, 1, 2]));

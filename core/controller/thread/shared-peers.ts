@@ -20,7 +20,7 @@ interface Share {
 /** Fewer elements are sent as they are: a barrier costs more than they do. */
 const SMALL = 4096;
 
-/** Sums alternate between two, so that a rank may write the next one while another still reads the last. */
+/** Sums come one after the other, and alternate between two, so that a rank may write the next one while another still reads the last. */
 const MEMORIES = 2;
 
 /** Says that the sender has ended its part of a call without an exchange to which the receiver has come. */
@@ -33,10 +33,14 @@ interface Table {
   readonly rounds: Map<number, Round>;
   /** The call exchanges no more. */
   closed: boolean;
-  /** How many exchanges this rank has made, once it has ended its part. */
-  left?: number;
+  /** This rank has ended its part. */
+  left: boolean;
+  /** Rounds to which this rank has brought something. */
+  readonly sent: Set<number>;
   /** Large sums that the call has begun. */
   sums: number;
+  /** The end of the last of them. */
+  summed: Promise<unknown> | undefined;
 }
 
 interface Round {
@@ -48,7 +52,14 @@ interface Round {
 
 /** Ranks of one process: each has a port to each other, and large sums are made in memory that they share. */
 export class SharedPeers extends MeetingPeers {
-  private readonly tables = new CallLanes<Table>(() => ({ rounds: new Map(), closed: false, sums: 0 }));
+  private readonly tables = new CallLanes<Table>(() => ({
+    rounds: new Map(),
+    closed: false,
+    left: false,
+    sent: new Set(),
+    sums: 0,
+    summed: undefined,
+  }));
   /** This rank's memories for the sums of each lane: calls that overlap add up apart, and those of a lane one after the other. */
   private readonly memories = new Map<number, SharedArrayBuffer[]>();
 
@@ -77,17 +88,24 @@ export class SharedPeers extends MeetingPeers {
 
   override sum(values: Float32Array | Float64Array): Promise<void> {
     if (this.worldSize === 1) return super.sum(values);
-    return this.meeting((next, call) =>
-      values.length < SMALL ? this.sumSent(values, next) : this.sumShared(values, next, call),
-    );
+    return this.meeting((next, call) => {
+      const turn = next();
+      if (values.length < SMALL) return this.sumSent(values, turn);
+      const table = this.tables.at(call)!;
+      const add = (): Promise<void> => this.sumShared(values, turn, this.memoryFor(call, values.byteLength));
+      // Those that a call begins at once take their turn: they use the same memory.
+      const sum = table.summed ? table.summed.then(add) : add();
+      table.summed = sum.catch(() => undefined);
+      return sum;
+    });
   }
 
-  protected override leave(call: GroupCall, rounds: number): void {
+  protected override leave(call: GroupCall): void {
     const table = this.tables.at(call);
     if (!table) return;
-    table.left = rounds;
+    table.left = true;
     for (const [round, { brought }] of table.rounds) {
-      if (round >= rounds) for (const peer of brought.keys()) this.tellLeft(peer, call);
+      if (!table.sent.has(round)) for (const peer of brought.keys()) this.tellLeft(peer, call);
     }
   }
 
@@ -100,9 +118,9 @@ export class SharedPeers extends MeetingPeers {
   }
 
   /** Every rank gets all and adds them up itself. */
-  private async sumSent(values: Float32Array | Float64Array, next: () => Turn): Promise<void> {
+  private async sumSent(values: Float32Array | Float64Array, turn: Turn): Promise<void> {
     const own = values.slice();
-    const all = await this.swapSummands({ turn: next(), summand: summandOf(own), values: own });
+    const all = await this.swapSummands({ turn, summand: summandOf(own), values: own });
     addInOrder(
       values,
       all.map((brought) => brought.values!),
@@ -110,18 +128,18 @@ export class SharedPeers extends MeetingPeers {
   }
 
   /** Each rank adds up its own share of the elements, then reads the others'. */
-  private async sumShared(values: Float32Array | Float64Array, next: () => Turn, call: GroupCall): Promise<void> {
+  private async sumShared(values: Float32Array | Float64Array, turn: Turn, memory: SharedArrayBuffer): Promise<void> {
     const { rank, worldSize } = this;
     const Type = values.constructor as Float32ArrayConstructor;
-    const inMemory = (memory: SharedArrayBuffer) => new Type(memory, 0, values.length);
-    const memory = this.memoryFor(call, values.byteLength);
+    const inMemory = (shared: SharedArrayBuffer) => new Type(shared, 0, values.length);
     inMemory(memory).set(values);
-    const all = await this.swapSummands({ turn: next(), summand: summandOf(values), memory });
+    const all = await this.swapSummands({ turn, summand: summandOf(values), memory });
     const parts = all.map((share) => inMemory(share.memory!));
     const [sum] = parts;
     const share = Math.ceil(values.length / worldSize);
     addInOrder(sum!, parts, Math.min(rank * share, values.length), Math.min((rank + 1) * share, values.length));
-    await this.swap({ turn: next() });
+    // Between this exchange and the next, whatever the ranks begin meanwhile.
+    await this.swap({ turn: { ...turn, round: turn.round + 0.5 } });
     values.set(sum!);
   }
 
@@ -147,6 +165,7 @@ export class SharedPeers extends MeetingPeers {
     for (const port of this.ports) port?.postMessage(own);
     return new Promise((resolve) => {
       const table = this.tables.at(own.turn);
+      table?.sent.add(own.turn.round);
       if (!table || table.closed) return;
       const { rounds } = table;
       const round = roundOf(rounds, own.turn);
@@ -166,7 +185,7 @@ export class SharedPeers extends MeetingPeers {
     if (!table) return;
     if (table.closed) {
       // Who has failed in it, or is told that another has, hears of it from the controller.
-      if (table.left !== undefined && turn.round >= table.left) this.tellLeft(peer, turn);
+      if (table.left && !table.sent.has(turn.round)) this.tellLeft(peer, turn);
       return;
     }
     const round = roundOf(table.rounds, turn);

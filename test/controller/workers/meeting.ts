@@ -97,6 +97,32 @@ export class Meeting extends Worker {
     return this.meetOften(times, delays, length).catch((error: Error) => error.message);
   }
 
+  /** Begins so many sums and an exchange without waiting for any: what comes of them. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async sumAtOnce(count: number, length: number, delay: number): Promise<unknown[]> {
+    await wait(delay * this.rank);
+    const arrays = Array.from({ length: count }, (_, index) =>
+      new Float32Array(length).fill((this.rank + 1) * 10 ** index),
+    );
+    const sums = Promise.all(arrays.map((values) => this.peers.sum(values)));
+    const met = await this.peers.exchange(this.rank);
+    await sums;
+    return [...met, ...arrays.map((values) => (values.every((value) => value === values[0]) ? values[0] : NaN))];
+  }
+
+  /** The first rank waits for no sum; the others wait for theirs, which fail where the first has gone before its part is done. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async leaveSum(length: number, delay: number): Promise<string> {
+    if (this.rank > 0) await wait(delay);
+    const sum = this.peers.sum(new Float32Array(length));
+    return this.rank > 0
+      ? sum.then(
+          () => "summed",
+          (error: Error) => error.message,
+        )
+      : "left";
+  }
+
   /** The first rank does not wait for its exchange, the others come to it later. */
   @register({ dispatchMode: "ONE_TO_ALL" })
   async leaveBehind(delay: number): Promise<unknown[]> {
