@@ -1,6 +1,7 @@
 import type { Generation, RolloutEngine, SamplingParams } from "../engine/rollout-engine.ts";
 import type { WeightMap } from "../engine/training-engine.ts";
 import { generationFault } from "./generation-fault.ts";
+import { isRequestFault } from "./request-fault.ts";
 import { ServerHealth } from "./server-health.ts";
 
 /** Conversations whose server is remembered; the one that was asked for longest ago goes first. */
@@ -17,7 +18,8 @@ interface Place {
  * Several rollout servers as one engine. A new conversation goes to the server with the fewest requests under way, and stays with it, so
  * that its turns find their prefix in that server's cache. A server that failed a conversation loses it: the next attempt goes elsewhere
  * while there is another. A server that fails is spared for a second, and twice as long each further time (a minute at most); then it is
- * tried by one request, and has its share again once that is answered. Where all are spared, they are asked all the same.
+ * tried by one request, and has its share again once that is answered. Where all are spared, they are asked all the same. A request that
+ * is refused for what it asks, such as one with too long a prompt, says nothing of its server.
  */
 export class RolloutRouter implements RolloutEngine {
   private readonly health: readonly ServerHealth[];
@@ -65,8 +67,8 @@ export class RolloutRouter implements RolloutEngine {
       return generation;
     } catch (error) {
       leave();
-      // A request that nobody waits for any more says nothing of its server.
-      if (signal?.aborted !== true) health.failed();
+      // Nor does a request that nobody waits for any more.
+      if (signal?.aborted !== true && !isRequestFault(error)) health.failed();
       throw error;
     } finally {
       health.inFlight -= 1;
@@ -114,8 +116,8 @@ export class RolloutRouter implements RolloutEngine {
       const fewest = Math.min(...servers.map((server) => of(this.health[server]!)));
       return servers.filter((server) => of(this.health[server]!) === fewest);
     };
-    // Of servers that all are spared, one that answered lately.
-    const candidates = open.length > 0 ? open : least(others, ({ failures }) => failures);
+    // Of servers that all are spared, those that did not fail again when they were tried.
+    const candidates = open.length > 0 ? open : least(others, ({ failedAgain }) => Number(failedAgain));
     const idlest = least(candidates, ({ inFlight }) => inFlight);
     return idlest[hashOf(sticky) % idlest.length]!;
   }

@@ -21,6 +21,11 @@ export class ServerHealth {
     return this.now() >= this.sparedUntil && (this.failures === 0 || this.inFlight === 0);
   }
 
+  /** Whether it failed twice or more with a pause between, and no answer. One failure alone says little. */
+  get failedAgain(): boolean {
+    return this.failures > 1;
+  }
+
   /** It answered. The pause goes on: a server that fails every other request refuses at once as well. */
   answered(): void {
     this.failures = 0;

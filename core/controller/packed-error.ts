@@ -1,4 +1,5 @@
 import { isVerlError, VerlError, type ErrorCode } from "../errors/index.ts";
+import { httpStatusOf } from "../errors/http-status.ts";
 import { isAbort } from "../errors/is-abort.ts";
 import { plainFacts } from "../errors/plain-facts.ts";
 import type { PackedError } from "./rank-protocol.ts";
@@ -34,6 +35,9 @@ function packed(error: unknown, depth: number): PackedError {
       details: plainFacts(error.details),
     });
   }
+  // By it engines say whether a request is at fault, or they have too much to do.
+  const status = httpStatusOf(error);
+  if (status !== undefined) words.status = status;
   if ("errors" in error && Array.isArray(error.errors) && depth < MAX_CAUSES) {
     words.errors = error.errors.slice(0, MAX_ERRORS).map((each) => packError(each, depth + ERRORS_DEPTH));
   }
@@ -56,6 +60,7 @@ export function unpackError(packed: PackedError): Error {
         });
   if (packed.code === undefined) error.name = packed.name;
   if (packed.stack !== undefined) error.stack = packed.stack;
+  if (packed.status !== undefined) Object.assign(error, { status: packed.status });
   return error;
 }
 

@@ -63,6 +63,8 @@ export interface PackedError {
   message: string;
   stack?: string;
   code?: string;
+  /** Of HTTP. */
+  status?: number;
   hint?: string;
   location?: object;
   details?: object;

@@ -27,6 +27,10 @@ export interface Generation {
 
 /** Samples from the model: tokens in, tokens out. Requests that arrive together are batched by the engine. */
 export interface RolloutEngine {
+  /**
+   * @throws VERL_ROLLOUT_REQUEST, or an error with `status` 400, 413 or 422, for a request that every server would refuse, such as one with too
+   * long a prompt. Any other error counts against the server: where there are several, the next requests go elsewhere for a while.
+   */
   generate(
     promptIds: Int32Array,
     sampling: SamplingParams,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { RolloutRouter } from "../../core/agent/rollout-router.ts";
 import type { Generation, SamplingParams } from "../../core/engine/rollout-engine.ts";
+import { VerlError } from "../../core/errors/index.ts";
 import { FakeRollout, generation } from "./fake-rollout.ts";
 
 const SAMPLING: SamplingParams = { temperature: 1, top_k: -1, top_p: 1, stop_token_ids: [], max_tokens: 4, seed: 0 };
@@ -132,6 +133,43 @@ describe("RolloutRouter", () => {
     expect(fine.calls.length).toBeGreaterThan(1);
   });
 
+  it.each([
+    ["an error of this project", () => new VerlError("VERL_ROLLOUT_REQUEST", "too long")],
+    ["a status", () => Object.assign(new Error("too long"), { status: 400 })],
+    [
+      "a cause's status",
+      () => new Error("failed", { cause: Object.assign(new Error("too long"), { statusCode: 413 }) }),
+    ],
+  ])("spares no server for what a request asks, told by %s", async (_, fault) => {
+    expect(await sharesAfter([fault(), fault()])).toEqual([25, 25]);
+  });
+
+  it.each([401, 404, 408, 429, 500])("spares a server whose engine throws status %i", async (status) => {
+    const shares = await sharesAfter([Object.assign(new Error("no"), { status })]);
+    expect(shares.sort((a, b) => a - b)).toEqual([0, 50]);
+  });
+
+  it("spreads requests over all servers where one fault has all of them spared, though one has answered since", async () => {
+    expect(await sharesAfter([new Error("reset"), new Error("reset")])).toEqual([25, 25]);
+  });
+
+  it("asks those that failed once rather than one that fails whenever it is tried, where all are spared", async () => {
+    const time = { now: 0 };
+    let isShaken = false;
+    const down = new FakeRollout(() => raise("down"));
+    const shaken = new FakeRollout(() => (isShaken ? raise("reset") : generation([5])));
+    const router = new RolloutRouter([down, shaken], () => time.now);
+    const ask = (sticky: string) => router.generate(PROMPT, SAMPLING, { sticky }).catch(() => undefined);
+    await Promise.all(["a", "b"].map(ask));
+    time.now = 1000;
+    isShaken = true;
+    await Promise.all(["c", "d"].map(ask));
+    isShaken = false;
+    expect([down.calls.length, shaken.calls.length]).toEqual([2, 2]);
+    for (let index = 0; index < 20; index += 1) await ask(`e${index}`);
+    expect([down.calls.length, shaken.calls.length]).toEqual([2, 22]);
+  });
+
   it("tells weights, sleep and the end to all, and has the version that all have", async () => {
     const told: string[] = [];
     const tell = (word: string): Promise<void> => Promise.resolve(void told.push(word));
@@ -154,6 +192,24 @@ describe("RolloutRouter", () => {
     expect(told).toEqual(["weights", "sleep", "wake", "abort", "dispose"].flatMap((word) => [word, word]));
   });
 });
+
+/** How two servers share 50 conversations at a time after one conversation's attempts failed with these errors, one after the other. */
+async function sharesAfter(errors: unknown[]): Promise<number[]> {
+  const engines = [0, 1].map(
+    () =>
+      new FakeRollout(() => {
+        if (errors.length > 0) throw errors.shift();
+        return sleep(1, generation([5]));
+      }),
+  );
+  const router = new RolloutRouter(engines, () => 0);
+  const ask = (sticky: string) => router.generate(PROMPT, SAMPLING, { sticky });
+  while (errors.length > 0) await ask("a").catch(() => undefined);
+  await ask("a");
+  const before = engines.map(({ calls }) => calls.length);
+  await Promise.all(Array.from({ length: 50 }, (_, index) => ask(`s${index}`)));
+  return engines.map(({ calls }, server) => calls.length - before[server]!);
+}
 
 function raise(message: string): never {
   throw new Error(message);

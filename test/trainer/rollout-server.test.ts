@@ -1,5 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
+import { isRequestFault } from "../../core/agent/request-fault.ts";
 import { RolloutClient, type RolloutAnswer, type RolloutAsk } from "../../core/trainer/rollout/rollout-client.ts";
 import { RolloutServer } from "../../core/trainer/rollout/rollout-server.ts";
 import type { Generation, RolloutEngine, SamplingParams } from "../../core/engine/rollout-engine.ts";
@@ -10,9 +11,11 @@ const generation = (ids: Int32Array, stopReason: Generation["stopReason"]): Gene
   return { ids, logprobs: new Float32Array(ids.length), stopReason, weightVersion: 3 };
 };
 
-/** Gives the prompt back after as many turns of the event loop as its first token says; a signal ends it; a negative one is refused. */
+/** Gives the prompt back after as many turns of the event loop as its first token says; a signal ends it; a negative one is refused, below −1 by that HTTP status. */
 const echo = {
   async generate(prompt: Int32Array, _sampling: SamplingParams, { signal }: { signal?: AbortSignal } = {}) {
+    if (prompt[0]! < -1)
+      throw new Error("refused", { cause: Object.assign(new Error("http"), { statusCode: -prompt[0]! }) });
     if (prompt[0]! < 0) throw new RangeError("no such token");
     for (let turns = prompt[0]!; turns > 0; turns--) {
       await turn();
@@ -60,6 +63,18 @@ describe("an engine elsewhere", () => {
     expect((await never).stopReason).toBe("abort");
     stop.abort();
     expect((await long).stopReason).toBe("abort");
+  });
+
+  it("tells the HTTP status that it refused a request by", async () => {
+    const { client } = connected();
+    await expect(client.generate(Int32Array.of(-429), SAMPLING)).rejects.toMatchObject({ cause: { status: 429 } });
+    for (const [status, isOfTheRequest] of [
+      [400, true],
+      [503, false],
+    ] as const) {
+      const error: unknown = await client.generate(Int32Array.of(-status), SAMPLING).catch((thrown: unknown) => thrown);
+      expect(isRequestFault(error)).toBe(isOfTheRequest);
+    }
   });
 
   it("that is gone fails all that wait", async () => {

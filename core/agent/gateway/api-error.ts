@@ -1,4 +1,5 @@
 import { isVerlError, type ErrorCode } from "../../errors/index.ts";
+import { httpStatusOf } from "../../errors/http-status.ts";
 import { retryAfterOf } from "../../reward/service/service-error.ts";
 
 /** An error as OpenAI's API tells it. */
@@ -35,7 +36,7 @@ const OF_THE_REQUEST: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /** Statuses by which an engine asks to be asked again, and the codes of OpenAI for them. */
-const LATER: ReadonlyMap<unknown, string | null> = new Map([
+const LATER: ReadonlyMap<number | undefined, string | null> = new Map([
   [429, "rate_limit_exceeded"],
   [503, null],
 ]);
@@ -49,12 +50,12 @@ export function apiErrorOf(error: unknown): ApiError {
   if (isVerlError(error) && OF_THE_REQUEST.has(error.code)) return new ApiError(400, message);
   // An answer that cannot be true.
   if (isVerlError(error) && error.code === "VERL_AGENT_TRAJECTORY") return new ApiError(502, message, "engine_fault");
-  let cause = error as { status?: unknown; statusCode?: unknown; cause?: unknown } | null | undefined;
+  let cause = error;
   for (let depth = 0; typeof cause === "object" && cause !== null && depth < MAX_CAUSES; depth++) {
-    const status = cause.status ?? cause.statusCode;
+    const status = httpStatusOf(cause);
     const code = LATER.get(status);
     if (code !== undefined) return new ApiError(Number(status), message, code, null, retryAfterOf(cause));
-    cause = cause.cause as typeof cause;
+    cause = (cause as { cause?: unknown }).cause;
   }
   return new ApiError(500, message);
 }
