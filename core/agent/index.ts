@@ -12,7 +12,6 @@ export { RolloutRouter } from "./rollout-router.ts";
 export { rowField, rowObject, type RowFields } from "./row-fields.ts";
 export * from "./tool-parser.ts";
 export * from "./tool-parsing/index.ts";
-export { containStrayErrors } from "./stray-errors.ts";
 export { ToolBox, type OfferedTool } from "./tool-box.ts";
 export { ToolSession, type ToolAnswer, type ToolSessionOptions } from "./tool-session.ts";
 export * from "./tool.ts";

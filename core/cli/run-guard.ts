@@ -1,5 +1,5 @@
 import { writeSync } from "node:fs";
-import { tellStrayError } from "../agent/stray-errors.ts";
+import { tellStrayError } from "../errors/stray-errors.ts";
 import { formatError } from "../errors/format-error.ts";
 
 /**

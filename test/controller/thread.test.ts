@@ -184,6 +184,17 @@ describe("a rank in a thread that", () => {
     }
   });
 
+  it("hears of a contained error that nobody caught lives on, and is ended by one of its own after it", async () => {
+    await withGroup(
+      async (group) => {
+        expect(await group.containedStrays()).toEqual([["RangeError: of a timer", "RangeError: of a rejection"]]);
+        expect(await group.fine()).toEqual([0]);
+        expect((await failure(group.stray("error"))).message).toContain("nobody caught: a timer's error");
+      },
+      { worldSize: 1 },
+    );
+  });
+
   it("is terminated in a call fails it", async () => {
     await withGroup(
       async (group, transport) => {

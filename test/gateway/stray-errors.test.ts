@@ -54,7 +54,7 @@ function guarded(names: readonly string[], then = "") {
     import { setTimeout as sleep } from "node:timers/promises";
     import { RunGuard } from ${urlOf("core/cli/run-guard.ts")};
     import { AGENT_PARTS } from ${urlOf("core/agent/agent-parts.ts")};
-    import { tellStrayError } from ${urlOf("core/agent/stray-errors.ts")};
+    import { tellStrayError } from ${urlOf("core/errors/stray-errors.ts")};
     import { CONFIG, createRunContainer, loadPlugins, LOGGER, TOKENIZER } from ${urlOf("core/registry/index.ts")};
     import { HermesToolParser } from ${urlOf("plugins/tool-parser/hermes.ts")};
     import { ScriptedRollout, tokenizer } from ${urlOf("test/gateway/support.ts")};

@@ -3,6 +3,7 @@ import { NdArray } from "../../../core/batch/nd-array.ts";
 import type { Listener } from "../../../core/controller/listener.ts";
 import { register } from "../../../core/controller/register.ts";
 import { Worker } from "../../../core/controller/worker.ts";
+import { containStrayErrors } from "../../../core/errors/stray-errors.ts";
 
 /** What nobody catches, by name. */
 const STRAYS: Readonly<Record<string, () => unknown>> = {
@@ -90,6 +91,25 @@ export class Fragile extends Worker {
       else void Promise.resolve().then(stray);
     }
     return new Promise(() => undefined);
+  }
+
+  /** What was told of the errors that contained code left to nobody, one after the other. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async containedStrays(): Promise<unknown[]> {
+    const told: unknown[] = [];
+    for (const how of ["timer", "rejection"]) {
+      await new Promise<void>((resolve) => {
+        const tell = (error: unknown): void => {
+          told.push(error);
+          resolve();
+        };
+        const stray = (): never => {
+          throw new RangeError(`of a ${how}`);
+        };
+        containStrayErrors(tell, () => void (how === "timer" ? setTimeout(stray, 0) : Promise.resolve().then(stray)));
+      });
+    }
+    return told.map(String);
   }
 
   @register({ dispatchMode: "ONE_TO_ALL", blocking: false })
