@@ -53,6 +53,9 @@ export interface AgentContext {
 export abstract class AgentLoop {
   static readonly register: ClassRegistrar<"agent_loop"> = classRegistrar("agent_loop");
 
+  /** Loads what every sample needs. Called once, before the first sample; what it throws ends the run, and nothing is tried again. */
+  prepare?(): Promise<void>;
+
   abstract run(sample: AgentSample, ctx: AgentContext): Promise<Trajectory>;
 }
 

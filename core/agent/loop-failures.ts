@@ -42,7 +42,8 @@ export function reportFailures(failures: readonly (readonly Failure[])[], log: L
     const { uid, sampleIndex, error } = first!;
     const more = others.length === 0 ? "" : ` ${others.length} more groups were dropped for the same reason.`;
     const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    log.warn(`Dropped the group of prompt ${uid}: its answer ${sampleIndex} failed every time.${more} ${cause}`);
+    const told = [cause, ...hintsOf(error)].join("\n");
+    log.warn(`Dropped the group of prompt ${uid}: its answer ${sampleIndex} failed every time.${more} ${told}`);
   }
   if (rest.length > 0) log.warn(`Dropped ${rest.length} more groups for other reasons.`);
 }
@@ -59,9 +60,15 @@ export function allFailed(failures: readonly (readonly Failure[])[]): VerlError 
       : `No prompt was answered: all ${groups} groups failed by ${failures.length} different errors. The commonest (${commonest!.length} groups) is: ${reason}`,
     {
       cause: commonest![0]!.error,
-      hint: "Look at that error first; the same cause usually fails every row.",
+      hint: [
+        ...hintsOf(commonest![0]!.error),
+        "Look at that error first; the same cause usually fails every row.",
+      ].join("\n"),
     },
   );
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const hintsOf = (error: unknown): string[] =>
+  isVerlError(error) && error.hint !== undefined && error.hint !== "" ? [error.hint] : [];

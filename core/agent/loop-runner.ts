@@ -4,6 +4,7 @@ import type { ChatMessage } from "../data/tokenizer.ts";
 import type { RolloutEngine, SamplingParams } from "../engine/rollout-engine.ts";
 import type { Logger } from "../registry/logger.ts";
 import type { MetricsSink } from "../registry/metrics-sink.ts";
+import { mapConcurrent } from "../reward/map-concurrent.ts";
 import type { Rng } from "../tensor/rng.ts";
 import type { AgentLoop, AgentSample } from "./agent-loop.ts";
 import { assembleTrajectories, type AssembleOptions } from "./assemble.ts";
@@ -69,13 +70,16 @@ export interface LoopRunResult {
  */
 export class LoopRunner {
   private readonly loops = new Map<string, AgentLoop>();
+  /** What loops prepare, by key, of those that prepare anything. */
+  private readonly preparing = new Map<string, Promise<void>>();
 
   constructor(private readonly options: LoopRunnerOptions) {}
 
   /**
    * @param batch `prompts` and `attention_mask` (int32, left-padded) and the columns `raw_prompt`, `uid`, `agent_name` (the last two
    *   optional), each row already repeated `rollout.n` times.
-   * @throws VerlError VERL_AGENT_LOOP_FAILED when no group is left; the registry's error for an unknown `agent_name`, before anything runs.
+   * @throws VerlError VERL_AGENT_LOOP_FAILED when no group is left; before anything runs, the registry's error for an unknown
+   *   `agent_name`, and what a loop's `prepare` throws.
    */
   async run(batch: DataProto, run: LoopRunOptions): Promise<LoopRunResult> {
     const samples = samplesOf(batch, run.validate);
@@ -83,6 +87,8 @@ export class LoopRunner {
       typeof name === "string" ? name : name === undefined || name === null ? this.options.defaultLoop : inspect(name),
     );
     const loops = agents.map((agent) => this.loopOf(agent));
+    const unready = [...new Set(agents)].filter((agent) => this.loopOf(agent).prepare !== undefined);
+    if (unready.length > 0) await mapConcurrent(unready, unready.length, (agent) => this.prepare(agent), run.signal);
     const seeds = samples.map(() => run.rng.nextU32());
     const about = { step: run.step ?? 0, split: run.validate ? "val" : "train" } as const;
     const uids = samples.map(({ uid }) => uid);
@@ -117,6 +123,15 @@ export class LoopRunner {
         ...loopMetrics(kept),
       },
     };
+  }
+
+  /** Makes the loop of a key ready, once. @throws the registry's error for an unknown one, and what its `prepare` throws. */
+  async prepare(key: string): Promise<void> {
+    const loop = this.loopOf(key);
+    if (loop.prepare === undefined) return;
+    let ready = this.preparing.get(key);
+    if (ready === undefined) this.preparing.set(key, (ready = loop.prepare()));
+    await ready;
   }
 
   /** The rows with their answers, and how many of these were cut. */

@@ -65,9 +65,13 @@ export class GatewayAgentLoop extends AgentLoop {
     });
   }
 
+  /** Loads the agent's file. @throws VerlError VERL_AGENT_FUNCTION */
+  override async prepare(): Promise<void> {
+    await this.load();
+  }
+
   async run({ messages, row, validate, uid, sampleIndex }: AgentSample, ctx: AgentContext): Promise<Trajectory> {
-    this.agent ??= loadAgentFunction(this.options.path, this.options.function);
-    const agent = await this.agent;
+    const agent = await this.load();
     const access = await this.gateway.open({
       rollout: ctx.rollout,
       sampling: ctx.sampling,
@@ -84,6 +88,10 @@ export class GatewayAgentLoop extends AgentLoop {
       await this.gateway.close(session);
       report(session, ctx);
     }
+  }
+
+  private load(): Promise<AgentFunction> {
+    return (this.agent ??= loadAgentFunction(this.options.path, this.options.function));
   }
 
   /** What the agent returns; undefined where it threw what it was told because its conversation had no room left. */

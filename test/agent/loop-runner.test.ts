@@ -7,6 +7,7 @@ import { RolloutRouter } from "../../core/agent/rollout-router.ts";
 import { TrajectoryRecorder, type Trajectory } from "../../core/agent/trajectory.ts";
 import { DataProto } from "../../core/batch/data-proto.ts";
 import { NdArray } from "../../core/batch/nd-array.ts";
+import { VerlError } from "../../core/errors/index.ts";
 import { createRng } from "../../core/tensor/rng.ts";
 import { SingleTurnAgentLoop } from "../../plugins/agent-loop/single-turn.ts";
 import { errorOf, recordingLogger } from "../data/helpers.ts";
@@ -284,6 +285,46 @@ describe("LoopRunner with other loops", () => {
     const error = await errorOf(() => runner.run(prompts(40, 2), run()));
     expect(error.message).toContain("all 40 groups failed by the same error: server down");
     expect(log.lines).toEqual([]);
+  });
+
+  it("says what to do about the cause, where it knows", async () => {
+    const cause = new VerlError("VERL_AGENT_FUNCTION", "no answer", { hint: "Use the baseURL." });
+    const loop = loopOf(() => Promise.reject(cause));
+    const { runner } = runnerOf({ createLoop: () => loop, maxRetries: 0 });
+    expect((await errorOf(() => runner.run(prompts(2, 1), run()))).hint).toMatch(/^Use the baseURL\.\n/);
+    const some = loopOf((sample) => (sample.uid === "u0" ? Promise.resolve(answer(sample)) : Promise.reject(cause)));
+    const { runner: other, log } = runnerOf({ createLoop: () => some, maxRetries: 0 });
+    await other.run(prompts(2, 1), run());
+    expect(log.lines.join()).toContain("Use the baseURL.");
+  });
+
+  it("makes each loop ready once, before any sample, and ends with what that throws", async () => {
+    const events: string[] = [];
+    const loop = loopOf((sample) => (events.push("run"), Promise.resolve(answer(sample))));
+    loop.prepare = async () => {
+      await setImmediate();
+      events.push("ready");
+    };
+    const { runner } = runnerOf({ createLoop: () => loop });
+    await Promise.all([runner.run(prompts(2, 1), run()), runner.run(prompts(1, 1), run())]);
+    expect(events).toEqual(["ready", "run", "run", "run"]);
+
+    const broken = loopOf((sample) => (events.push("never"), Promise.resolve(answer(sample))));
+    broken.prepare = () => Promise.reject(new VerlError("VERL_AGENT_FUNCTION", "exports nothing"));
+    const { runner: other } = runnerOf({ createLoop: () => broken });
+    expect(await errorOf(() => other.run(prompts(2, 2), run()))).toMatchObject({ code: "VERL_AGENT_FUNCTION" });
+    expect(events).not.toContain("never");
+  });
+
+  it("waits for no loop that is not ready when the run ends", async () => {
+    const loop = loopOf((sample) => Promise.resolve(answer(sample)));
+    loop.prepare = () => new Promise(() => undefined);
+    const controller = new AbortController();
+    const running = errorOf(() =>
+      runnerOf({ createLoop: () => loop }).runner.run(prompts(1, 1), run(0, controller.signal)),
+    );
+    controller.abort(new Error("stopped"));
+    expect((await running).message).toBe("stopped");
   });
 
   it("fails with the first error when no group is left", async () => {

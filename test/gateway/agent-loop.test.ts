@@ -271,6 +271,14 @@ describe("gateway_agent", () => {
     expect((await errorOf(() => loop().run(SAMPLE, ctx))).message).toContain(message);
   });
 
+  it.each([
+    ["is not exported", "runs", "agent.mjs", 'exports no function "runs"'],
+    ["does not load", "run", "broken.mjs", "does not load"],
+  ])("says what is wrong with an agent that %s before any sample", async (_, name, file, message) => {
+    const loop = loopOf(name, { path: join(folder, file) });
+    expect((await errorOf(() => loop.prepare!())).message).toContain(message);
+  });
+
   it("ends with its sample, whatever the agent waits for", async () => {
     const rollout = new ScriptedRollout(() => new Promise(() => {}));
     const controller = new AbortController();

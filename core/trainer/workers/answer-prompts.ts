@@ -23,12 +23,12 @@ export interface GenerateOptions {
   answered?: Listener<DataProto>;
 }
 
-/** What runs the agent loops of one rank on an engine, which plugins are given as `ROLLOUT`. */
+/** What runs the agent loops of one rank on an engine, which plugins are given as `ROLLOUT`. A loop that the config names is made ready. */
 export async function createLoopRunner(config: PpoConfig, site: PpoSite, rollout: RolloutEngine): Promise<LoopRunner> {
   const { container, agents, tokenizer, log, metrics } = site;
   const { rollout: section } = config.actor_rollout_ref;
   container.bind({ [ROLLOUT]: rollout });
-  return new LoopRunner({
+  const runner = new LoopRunner({
     rollout,
     createLoop: (key) => agents.createLoop(key),
     defaultLoop: section.agent.default_agent_loop ?? (section.multi_turn.enable ? "tool_agent" : "single_turn_agent"),
@@ -42,6 +42,8 @@ export async function createLoopRunner(config: PpoConfig, site: PpoSite, rollout
     metrics,
     tracer: await openTracer(config, site),
   });
+  if (section.agent.default_agent_loop !== null) await runner.prepare(section.agent.default_agent_loop);
+  return runner;
 }
 
 /**
