@@ -5,4 +5,5 @@
 import { processContext } from "./process-context.ts";
 import { runCli } from "./program.ts";
 
-process.exitCode = await runCli(process.argv.slice(2), processContext());
+const context = processContext();
+await context.end(await runCli(process.argv.slice(2), context));

@@ -3,8 +3,17 @@ import { reserveStdout } from "../registry/reserved-stdout.ts";
 import { INTERRUPTED, type CliContext } from "./command.ts";
 import { RunGuard } from "./run-guard.ts";
 
+/** What a command may use, and the end of the process after it. */
+export interface ProcessContext extends CliContext {
+  /**
+   * Says that the command is done: a signal ends the process at once from now on. Where it ran the user's code, what that left open (a timer,
+   * a socket) keeps the process no longer than its output takes.
+   */
+  end(exitCode: number): Promise<void>;
+}
+
 /** The real process: stdout, stderr, signals. */
-export function processContext(): CliContext {
+export function processContext(): ProcessContext {
   const { stdout, stderr, env } = process;
   const guard = new RunGuard();
   const write = stdout.write.bind(stdout);
@@ -27,21 +36,32 @@ export function processContext(): CliContext {
   });
   // Nobody reads the progress any more (`verl train 2>&1 | head`): the run goes on all the same.
   stderr.on("error", () => undefined);
+  const stop = stopSignal(guard);
   return {
     print: (text) => void write(`${text}\n`),
     reserveStdout,
     status: (text) => void stderr.write(text),
     logger: createLogger({ level: env["VERL_LOG_LEVEL"] === "debug" ? "debug" : "info" }),
-    signal: stopSignal(guard),
+    signal: stop.signal,
     run: (work, lastWords) => guard.run(work, lastWords),
+    end: async (exitCode) => {
+      process.exitCode = exitCode;
+      stop.ignore();
+      if (!guard.begun) return;
+      await Promise.all([written((told) => write("", told)), written((told) => stderr.write("", told))]);
+      process.exit();
+    },
     cwd: process.cwd(),
     interactive: stderr.isTTY === true && env["TERM"] !== "dumb" && !env["CI"],
     color: stdout.isTTY === true && !env["NO_COLOR"],
   };
 }
 
-/** The first Ctrl-C asks the command to end; the second ends the process. */
-function stopSignal(guard: RunGuard): AbortSignal {
+/** Resolves when a stream has taken what it was given before, or takes nothing any more. */
+const written = (last: (told: () => void) => unknown): Promise<void> => new Promise((resolve) => void last(resolve));
+
+/** The first Ctrl-C asks the command to end; the second ends the process. So does any that comes once they are ignored. */
+function stopSignal(guard: RunGuard): { readonly signal: AbortSignal; ignore(): void } {
   const controller = new AbortController();
   const stop = (): void => {
     if (controller.signal.aborted) {
@@ -53,5 +73,11 @@ function stopSignal(guard: RunGuard): AbortSignal {
   };
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
-  return controller.signal;
+  return {
+    signal: controller.signal,
+    ignore() {
+      process.off("SIGINT", stop);
+      process.off("SIGTERM", stop);
+    },
+  };
 }

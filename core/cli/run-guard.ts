@@ -8,14 +8,22 @@ import { formatError } from "../errors/format-error.ts";
  */
 export class RunGuard {
   #lastWords: (() => string) | undefined;
+  #begun = false;
 
   /** True while a work is under way. */
   get running(): boolean {
     return this.#lastWords !== undefined;
   }
 
+  /** True once a work is or was under way, whose code may have left timers and promises behind. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
   async run<T>(work: () => Promise<T>, lastWords: () => string): Promise<T> {
     this.#lastWords = lastWords;
+    if (!this.#begun) process.on("uncaughtExceptionMonitor", this.#late);
+    this.#begun = true;
     for (const [event, listener] of this.#listeners) process.on(event, listener);
     try {
       return await work();
@@ -37,6 +45,11 @@ export class RunGuard {
     );
     this.leave();
     process.exit(1);
+  };
+
+  /** What contained code left to itself ends no finished work either; Node looks for a handler of the error after this one. */
+  readonly #late = (error: unknown): void => {
+    if (!this.running && tellStrayError(error)) process.once("uncaughtException", () => undefined);
   };
 
   /** Nothing is left that could go on, although the work has not ended. */

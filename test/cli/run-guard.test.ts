@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "@jest/globals";
 
 const GUARD = new URL("../../core/cli/run-guard.ts", import.meta.url).href;
+const STRAYS = new URL("../../core/errors/stray-errors.ts", import.meta.url).href;
 
 /** Runs `work` under a guard, in a process of its own. */
 function guarded(work: string): { code: number | null; stdout: string; stderr: string } {
@@ -20,6 +21,18 @@ function guarded(work: string): { code: number | null; stdout: string; stderr: s
 describe("a guarded work", () => {
   it("that ends is not spoken of", () => {
     expect(guarded("")).toEqual({ code: 0, stdout: "after", stderr: "" });
+  });
+
+  it("is not undone by what contained code left to itself, and is by an error of anybody else's", () => {
+    const late = (leave: string): string => `
+      const { containStrayErrors } = await import(${JSON.stringify(STRAYS)});
+      const tell = ({ message }) => process.stdout.write(message + " ");
+      containStrayErrors(tell, () => void setTimeout(() => { throw new Error("timer"); }, 100));
+      containStrayErrors(tell, () => void setTimeout(() => void Promise.reject(new Error("rejection")), 200));
+      ${leave}`;
+    expect(guarded(late(""))).toEqual({ code: 0, stdout: "aftertimer rejection ", stderr: "" });
+    const ended = guarded(late('setTimeout(() => { throw new TypeError("of the run"); }, 300);'));
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("of the run") });
   });
 
   it.each([
