@@ -13,6 +13,8 @@ const CHANNEL_PROTOCOL = 1;
 const DEADLINE_MS = 10_000;
 const NONCE = /^[0-9a-f]{32}$/;
 
+const isNonce = (given: unknown): given is string => typeof given === "string" && NONCE.test(given);
+
 /** A new secret or nonce of so many bytes. */
 export const randomHex = (bytes: number): string => randomBytes(bytes).toString("hex");
 
@@ -35,7 +37,8 @@ export async function introduce(channel: TcpChannel, id: string, secret: string)
   const read = reader(channel);
   say(channel, { type: "hello", protocol: CHANNEL_PROTOCOL, id, nonce });
   const challenge = await read();
-  const nonces = [nonce, String(challenge["nonce"])];
+  if (!isNonce(challenge["nonce"])) throw new Error("what answers at this address speaks another protocol");
+  const nonces = [nonce, challenge["nonce"]];
   if (!sameProof(challenge["proof"], proofOf(secret, "server", id, nonces))) {
     throw new Error("the controller at this address does not know the secret: it is another one's");
   }
@@ -52,10 +55,9 @@ export async function introduce(channel: TcpChannel, id: string, secret: string)
 export async function receive(channel: TcpChannel, secretOf: (id: string) => string | undefined): Promise<string> {
   const read = reader(channel);
   const hello = await read();
-  const [id, nonce] = [String(hello["id"]), String(hello["nonce"])];
-  if (hello["type"] !== "hello" || hello["protocol"] !== CHANNEL_PROTOCOL || !NONCE.test(nonce)) {
+  const { id, nonce } = hello;
+  if (hello["type"] !== "hello" || hello["protocol"] !== CHANNEL_PROTOCOL || typeof id !== "string" || !isNonce(nonce))
     throw new Error("it speaks another protocol");
-  }
   // One that is not waited for hears what one with a wrong secret hears.
   const secret = secretOf(id) ?? randomHex(32);
   const nonces = [nonce, randomHex(16)];

@@ -98,11 +98,11 @@ class Driver:
         self.watched = {}  # reference -> (event that it brings, rank id)
 
     def nodes(self, request):
-        free = ray._private.state.available_resources_per_node()
-        held = collections.defaultdict(list)
+        free, held = ray._private.state.available_resources_per_node(), collections.defaultdict(list)
         for id, table in placement_group_table().items():
-            for bundle, node in table["bundles_to_node_id"].items() if table["state"] == "CREATED" else ():
-                held[node].append([table["name"] or id, table["bundles"][bundle]])
+            for bundle, node in table["bundles_to_node_id"].items():
+                if any(id in name for name in free.get(node, {})):  # so long its places are not free, removed or not
+                    held[node].append([table["name"] or id, table["bundles"][bundle]])
         self.link.send(type="nodes", request=request, nodes=[
             {"node": n["NodeManagerAddress"], "total": n["Resources"], "free": free.get(n["NodeID"], {}), "held": held[n["NodeID"]]}
             for n in ray.nodes() if n["Alive"]

@@ -46,6 +46,9 @@ type FromDriver =
   | { type: "nodes"; request: number; nodes: DriverNode[] }
   | (RankEvent & { id: string });
 
+/** How a placement group is called among the holders of a machine's resources. */
+export const holderName = (group: string): string => `placement group ${group}`;
+
 interface DriverNode {
   node: string;
   total: Resources;
@@ -112,7 +115,7 @@ export class RayDriver {
       total: plain(total),
       // What is used up is not in Ray's list.
       free: { ...Object.fromEntries(Object.keys(plain(total)).map((name) => [name, 0])), ...plain(free) },
-      holders: held.map(([who, holds]) => ({ who: `placement group ${who}`, holds: plain(holds) })),
+      holders: held.map(([group, holds]) => ({ who: holderName(group), holds: plain(holds) })),
     }));
   }
 

@@ -14,7 +14,7 @@ import { rankEnv, type RankHandle, type SpawnRequest, type Transport, type Trans
 import { launchDirect } from "./launch-direct.ts";
 import { launchJob } from "./launch-job.ts";
 import { rankCommand } from "./rank-command.ts";
-import { lostDriver, RayDriver, type RankEvent, type RankOrder } from "./ray-driver.ts";
+import { holderName, lostDriver, RayDriver, type RankEvent, type RankOrder } from "./ray-driver.ts";
 import type { RankLine } from "./ray-rank.ts";
 import { waitForRoom } from "./wait-for-room.ts";
 import { addressTowards, clusterAddress, rayFaults, readTls, requireAnswer, type RayConfig } from "./ray-settings.ts";
@@ -90,6 +90,11 @@ export class RayTransport implements Transport {
       name: request.name,
       pool: request.pool,
       nodes: () => cluster.driver.nodes().catch(() => undefined),
+      own: new Set(
+        request.pool.roots.flatMap((root) =>
+          root.processOnNodes.map((_, node) => holderName(this.placementGroup(root, node))),
+        ),
+      ),
       placed: () => starting.every(({ placed }) => placed),
       deadlineS: this.config.controller.start_timeout_s ?? START_TIMEOUT_S,
       log: request.log,
@@ -159,15 +164,24 @@ export class RayTransport implements Transport {
     }
   }
 
+  private poolId(root: ResourcePool): string {
+    if (!this.pools.has(root)) this.pools.set(root, `${this.run}_${root.name}_${this.pools.size}`);
+    return this.pools.get(root)!;
+  }
+
+  /** The name of the placement group that holds a pool's places on one machine. */
+  private placementGroup(root: ResourcePool, node: number): string {
+    return `${this.poolId(root)}_${node}`;
+  }
+
   private order(request: SpawnRequest, place: RankPlace): Omit<RankOrder, "first_line"> {
     const { root, node } = place;
     const id = `${this.nextRank++}`;
-    if (!this.pools.has(root)) this.pools.set(root, `${this.run}_${root.name}_${this.pools.size}`);
     const here = root.places.filter((other) => other.node === node);
     return {
       id,
-      pool: this.pools.get(root)!,
-      group: { id: `${this.pools.get(root)}_${node}`, bundles: here.map(() => root.perPlace) },
+      pool: this.poolId(root),
+      group: { id: this.placementGroup(root, node), bundles: here.map(() => root.perPlace) },
       bundle: root.places[place.bundle]!.localRank,
       resources: share(root),
       argv: rankCommand(),

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "@jest/globals";
@@ -178,6 +178,37 @@ it("does not let in one that guesses the answer, nor one that sends much before 
   await Promise.all([guess, flood].map((socket) => new Promise((resolve) => socket.once("close", resolve))));
   expect(warnings.join("\n")).toMatch(
     /does not know the secret[^]*over the limit|over the limit[^]*does not know the secret/,
+  );
+});
+
+it.each<[string, object]>([
+  ["an object as its id", { id: { toString: 1 } }],
+  ["a number as its id", { id: 1 }],
+  ["an object as its nonce", { nonce: { toString: 1 } }],
+  ["a list as its nonce", { nonce: ["0".repeat(32)] }],
+  ["a later protocol", { protocol: 2 }],
+])("refuses in words a hello with %s", async (_, part) => {
+  const server = await listen();
+  server.expect("1", "right", () => {
+    throw new Error("let in");
+  });
+  const hello = { type: "hello", protocol: 1, id: "1", nonce: "0".repeat(32), ...part };
+  const socket = await strange(server, [written({ head: hello, blobs: [] })]);
+  await new Promise((resolve) => socket.once("close", resolve));
+  expect(warnings).toEqual(["Refused a connection from 127.0.0.1: it speaks another protocol."]);
+});
+
+it("does not take one for its controller that answers with a challenge of another kind", async () => {
+  const server = createServer((socket) => {
+    ends.push(() => socket.destroy());
+    socket.on("error", nothing).on("data", nothing);
+    socket.write(written({ head: { type: "challenge", nonce: { toString: 1 }, proof: "" }, blobs: [] }));
+  });
+  ends.push(() => server.close());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await expect(dial({ host: "127.0.0.1", port, id: "1", secret: "right" })).rejects.toThrow(
+    "what answers at this address speaks another protocol",
   );
 });
 

@@ -215,6 +215,24 @@ it("gives the places of a group back that is disposed, was given up, or could no
   await until(async () => (await free()) === 4, 10, "all places are free");
 });
 
+it("waits for no room that a start holds itself, and names who holds what is not free yet", async () => {
+  const transport = open();
+  const pool = new ResourcePool([4], { name: "own" });
+  const accounts = new Set<number>();
+  for (let round = 0; round < 3; round++) {
+    const own = await WorkerGroup.create(Prober, [], { transport, pool, log: log() });
+    await own.dispose();
+    // In every second round the next start comes at once.
+    for (let free = -1; free !== 4 && round % 2 === 0;) {
+      const [node] = await transport.resources();
+      free = node!.free["CPU"]!;
+      accounts.add(node!.holders.reduce((sum, { holds }) => sum + holds["CPU"]!, free));
+    }
+  }
+  expect(accounts).toEqual(new Set([4]));
+  expect(lines.filter((line) => line.includes("Waiting for resources"))).toEqual([]);
+});
+
 it("refuses an argument and a result that are too large for a message, and goes on", async () => {
   const probers = await group(open(), 1);
   const bytes = 257 * 2 ** 20;
