@@ -1,6 +1,12 @@
-import { Interaction, VerlError, type ChatMessage, type InteractionTurn } from "verl";
+import { Interaction, type ChatMessage, type InteractionTurn } from "verl";
 import { gsm8k } from "../reward-score/gsm8k.ts";
-import { truthText } from "../reward-score/shared/scored.ts";
+import { rowTruth, type TruthPlace } from "../reward-score/shared/row-truth.ts";
+
+const TRUTH: TruthPlace = {
+  code: "VERL_AGENT_INTERACTION",
+  path: "interaction_kwargs.ground_truth",
+  hint: 'Rows of this interaction have the right answer there, as in { name: "gsm8k", ground_truth: "42" } (or in extra_info.interaction_kwargs).',
+};
 
 /** Asks for another answer until it is right; the row's `interaction_kwargs` have the `ground_truth`. */
 export class Gsm8kInteraction extends Interaction {
@@ -8,7 +14,7 @@ export class Gsm8kInteraction extends Interaction {
 
   override start({ ground_truth }: Readonly<Record<string, unknown>>): Promise<string> {
     const instance = globalThis.crypto.randomUUID();
-    this.samples.set(instance, { truth: truthOf(ground_truth), score: 0 });
+    this.samples.set(instance, { truth: rowTruth(ground_truth, TRUTH), score: 0 });
     return Promise.resolve(instance);
   }
 
@@ -35,21 +41,5 @@ export class Gsm8kInteraction extends Interaction {
   override finalize(instance: string): Promise<void> {
     this.samples.delete(instance);
     return Promise.resolve();
-  }
-}
-
-/** @throws VerlError VERL_AGENT_INTERACTION */
-function truthOf(value: unknown): string {
-  try {
-    return truthText(value);
-  } catch (cause) {
-    throw new VerlError(
-      "VERL_AGENT_INTERACTION",
-      `A row's interaction_kwargs.ground_truth cannot be compared with: ${(cause as Error).message}.`,
-      {
-        hint: 'Rows of this interaction have the right answer there, as in { name: "gsm8k", ground_truth: "42" } (or in extra_info.interaction_kwargs).',
-        cause,
-      },
-    );
   }
 }

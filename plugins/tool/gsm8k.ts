@@ -1,6 +1,6 @@
-import { inject, Tool, TOOL_ENTRY, VerlError, type ToolEntry, type ToolResult, type ToolSchema } from "verl";
+import { inject, Tool, TOOL_ENTRY, type ToolEntry, type ToolResult, type ToolSchema } from "verl";
 import { gsm8k } from "../reward-score/gsm8k.ts";
-import { truthText } from "../reward-score/shared/scored.ts";
+import { rowTruth, type TruthPlace } from "../reward-score/shared/row-truth.ts";
 
 const SCHEMA: ToolSchema = {
   type: "function",
@@ -13,6 +13,12 @@ const SCHEMA: ToolSchema = {
       required: ["answer"],
     },
   },
+};
+
+const TRUTH: TruthPlace = {
+  code: "VERL_AGENT_TOOL",
+  path: "tools_kwargs.calc_gsm8k_reward.create_kwargs.ground_truth",
+  hint: 'Rows of this tool have the right answer there, as in { create_kwargs: { ground_truth: "42" } }.',
 };
 
 /** What an answer costs that is no better than the one before. */
@@ -30,7 +36,7 @@ export class Gsm8kTool extends Tool {
 
   override create({ ground_truth }: Readonly<Record<string, unknown>>): Promise<string> {
     const instance = globalThis.crypto.randomUUID();
-    this.samples.set(instance, { truth: truthOf(ground_truth), reward: 0 });
+    this.samples.set(instance, { truth: rowTruth(ground_truth, TRUTH), reward: 0 });
     return Promise.resolve(instance);
   }
 
@@ -59,21 +65,5 @@ export class Gsm8kTool extends Tool {
   override release(instance: string): Promise<void> {
     this.samples.delete(instance);
     return Promise.resolve();
-  }
-}
-
-/** @throws VerlError VERL_AGENT_TOOL */
-function truthOf(value: unknown): string {
-  try {
-    return truthText(value);
-  } catch (cause) {
-    throw new VerlError(
-      "VERL_AGENT_TOOL",
-      `A row's tools_kwargs.calc_gsm8k_reward.create_kwargs.ground_truth cannot be compared with: ${(cause as Error).message}.`,
-      {
-        hint: 'Rows of this tool have the right answer there, as in { create_kwargs: { ground_truth: "42" } }.',
-        cause,
-      },
-    );
   }
 }

@@ -1,23 +1,11 @@
-import { tool, type ParserCase } from "./public-reports.ts";
+import type { ParserCase } from "./public-reports.ts";
 import { SLIP_CASES } from "./slip-cases.ts";
 import { TOKEN_CASES } from "./token-cases.ts";
+import { hermes, TYPED_TOOLS } from "./typed-tool.ts";
 import { XML_CASES } from "./xml-cases.ts";
 
 const REPAIRED = { repaired: true };
-const TOOLS = [
-  tool("f", {
-    s: { type: "string" },
-    i: { type: "integer" },
-    n: { type: "number" },
-    b: { type: "boolean" },
-    maybe: { type: ["string", "null"] },
-    either: { anyOf: [{ type: "integer" }, { type: "string" }] },
-    o: { type: "object", properties: { id: { type: "string" } } },
-    l: { type: "array", items: { type: "integer" } },
-  }),
-];
 
-const hermes = (call: string): string => `<tool_call>\n${call}\n</tool_call>`;
 const kimi = (calls: string): string => `<|tool_calls_section_begin|>${calls}<|tool_calls_section_end|>`;
 const deepseek = (calls: string): string => `<｜tool▁calls▁begin｜>${calls}<｜tool▁calls▁end｜>`;
 const v3 = (name: string, args: string): string =>
@@ -37,7 +25,7 @@ const HERMES: ParserCase[] = [
     name: "arguments of a known tool in another place",
     format: "json",
     text: '{"name": "f", "s": "x"} {"name": "other", "s": "x"}',
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     content: '{"name": "other", "s": "x"}',
     errors: ['the call has no arguments, but "s"'],
   },
@@ -53,21 +41,21 @@ const HERMES: ParserCase[] = [
     text: hermes(
       '{"name": "f", "arguments": {"s": 3.10, "o": {"id": 1.0}, "either": 1e2, "maybe": 12345678901234567890}}',
     ),
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     calls: [["f", { s: "3.10", o: { id: "1.0" }, either: 100, maybe: "12345678901234567890" }]],
   },
   {
     name: "numbers where text is wanted, in broken JSON",
     format: "hermes",
     text: hermes("{'name': 'f', 'arguments': {'s': 3.10, 'o': {'id': -0.50}}}"),
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     calls: [["f", { s: "3.10", o: { id: "-0.50" } }, REPAIRED]],
   },
   {
     name: "numbers where text is wanted, in Python",
     format: "pythonic",
     text: "[f(s=3.10, o={'id': 1.0})]",
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     calls: [["f", { s: "3.10", o: { id: "1.0" } }]],
   },
   {
@@ -253,14 +241,14 @@ const HERMES: ParserCase[] = [
     text: hermes(
       '{"name": "f", "arguments": {"s": 10, "i": "7", "n": "1.5", "b": "true", "maybe": null, "l": ["1", 2], "o": "{\\"id\\": 5}", "x": "1"}}',
     ),
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     calls: [["f", { s: "10", i: 7, n: 1.5, b: true, maybe: null, l: [1, 2], o: { id: "5" }, x: "1" }]],
   },
   {
     name: "a value that fits no type",
     format: "hermes",
     text: hermes('{"name": "f", "arguments": {"i": "2026-01-15", "l": [1, "two"]}}'),
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     calls: [["f", { i: "2026-01-15", l: [1, "two"] }, { mistyped: ["i", "l.1"] }]],
   },
 ];

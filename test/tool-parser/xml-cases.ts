@@ -1,20 +1,8 @@
-import { tool, type ParserCase } from "./public-reports.ts";
+import type { ParserCase } from "./public-reports.ts";
+import { hermes, TYPED_TOOLS } from "./typed-tool.ts";
 
 const REPAIRED = { repaired: true };
-const TOOLS = [
-  tool("f", {
-    s: { type: "string" },
-    i: { type: "integer" },
-    n: { type: "number" },
-    b: { type: "boolean" },
-    maybe: { type: ["string", "null"] },
-    either: { anyOf: [{ type: "integer" }, { type: "string" }] },
-    o: { type: "object", properties: { id: { type: "string" } } },
-    l: { type: "array", items: { type: "integer" } },
-  }),
-];
 
-const hermes = (call: string): string => `<tool_call>\n${call}\n</tool_call>`;
 const coder = (name: string, ...parameters: [string, string][]): string =>
   `<tool_call>\n<function=${name}>\n${parameters.map(([key, value]) => `<parameter=${key}>\n${value}\n</parameter>\n`).join("")}</function>\n</tool_call>`;
 const glm = (name: string, ...args: [string, string][]): string =>
@@ -78,7 +66,7 @@ const CODER: ParserCase[] = [
     name: "text that shows how a parameter is written",
     format: "qwen3_coder",
     text: coder("f", ["s", "Use:\n<parameter=i>\nfoo\n</parameter>\nin calls."], ["i", "1"]),
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     calls: [["f", { s: "Use:\n<parameter=i>\nfoo\n</parameter>\nin calls.", i: 1 }]],
   },
   {
@@ -91,14 +79,14 @@ const CODER: ParserCase[] = [
     name: "text that opens a parameter that was given already",
     format: "qwen3_coder",
     text: coder("f", ["i", "1"], ["s", "It starts with\n<parameter=i>\nas always."]),
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     calls: [["f", { i: 1, s: "It starts with\n<parameter=i>\nas always." }]],
   },
   {
     name: "two parameters without closing tags, then one with it",
     format: "qwen3_coder",
     text: "<tool_call>\n<function=f>\n<parameter=s>\na\n<parameter=i>\n1\n<parameter=n>\n2\n</parameter>\n</function>\n</tool_call>",
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     calls: [["f", { s: "a", i: 1, n: 2 }, REPAIRED]],
   },
   {
@@ -140,14 +128,14 @@ const CODER: ParserCase[] = [
       ["o", "{'id': 7}"],
       ["l", '["1"]'],
     ),
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     calls: [["f", { s: "10", i: 10, n: 1000, b: true, maybe: null, either: 5, o: { id: "7" }, l: [1] }]],
   },
   {
     name: "text where a number is declared, a large integer",
     format: "qwen3_coder",
     text: coder("f", ["i", "2026-01-15"], ["n", "9007199254740993"], ["either", "five"]),
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     calls: [["f", { i: "2026-01-15", n: 9007199254740993n, either: "five" }, { mistyped: ["i"] }]],
   },
   {
@@ -187,7 +175,7 @@ const GLM: ParserCase[] = [
     name: "text that mentions a key",
     format: "glm45",
     text: glm("f", ["i", "1"], ["s", "see <arg_key>i</arg_key> here"]),
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     calls: [["f", { i: 1, s: "see <arg_key>i</arg_key> here" }]],
   },
   {
@@ -200,21 +188,21 @@ const GLM: ParserCase[] = [
     name: "text that shows how an argument is written",
     format: "glm45",
     text: glm("f", ["s", "<arg_key>i</arg_key>\n<arg_value>2</arg_value> is one"], ["i", "1"]),
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     calls: [["f", { s: "<arg_key>i</arg_key>\n<arg_value>2</arg_value> is one", i: 1 }]],
   },
   {
     name: "an argument without its closing tag",
     format: "glm45",
     text: "<tool_call>f\n<arg_key>s</arg_key>\n<arg_value>a\n<arg_key>i</arg_key>\n<arg_value>1</arg_value>\n</tool_call>",
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     calls: [["f", { s: "a", i: 1 }, REPAIRED]],
   },
   {
     name: "text that is an argument's value in its tags",
     format: "glm45",
     text: glm("f", ["s", "<arg_value>x</arg_value>"], ["i", "1"]),
-    options: { tools: TOOLS },
+    options: { tools: TYPED_TOOLS },
     calls: [["f", { s: "<arg_value>x</arg_value>", i: 1 }]],
   },
   {
