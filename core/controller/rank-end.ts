@@ -8,6 +8,12 @@ export const WITH_TRANSPORT = "ended with its transport, which this program clos
 /** What to do about `WITH_TRANSPORT`. */
 export const CLOSE_LATER = "Close a transport after the last call of its groups.";
 
+/** What is to be started on a transport that this program has closed. */
+export const closedTransport = (): VerlError =>
+  new VerlError("VERL_WORKER_DIED", "No rank can be started on a transport that this program has closed.", {
+    hint: CLOSE_LATER,
+  });
+
 /** Why a rank ended that threw outside of its calls. */
 export const endedBy = (error: unknown): string => `was ended by an error that nobody caught: ${thrownText(error)}`;
 

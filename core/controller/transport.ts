@@ -73,7 +73,7 @@ export interface Transport {
    * Starts one rank a place of the pool and returns when each has constructed its worker. All or none: when one fails, the others are
    * ended before this rejects.
    * @throws VERL_WORKER_FAILED with rank and class for what the worker's constructor threw, under its own code where it has one;
-   *   VERL_WORKER_DIED when a rank ended before it was ready; VERL_CONTROLLER_POOL when there was no room for them in time.
+   *   VERL_WORKER_DIED when a rank ended before it was ready, and after `close`; VERL_CONTROLLER_POOL when there was no room for them in time.
    */
   spawn(request: SpawnRequest): Promise<readonly RankHandle[]>;
   /** Ends what is left: ranks, processes, reservations. Called once, when the run ends, whatever ended it. */

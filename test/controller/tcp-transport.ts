@@ -3,6 +3,7 @@ import { dial } from "../../core/controller/channel/dial.ts";
 import type { TcpChannel } from "../../core/controller/channel/tcp-channel.ts";
 import { thisMachine } from "../../core/controller/inline-transport.ts";
 import { ExchangeHub } from "../../core/controller/peers.ts";
+import { closedTransport } from "../../core/controller/rank-end.ts";
 import { startRank } from "../../core/controller/remote-rank.ts";
 import { serveRank } from "../../core/controller/serve-rank.ts";
 import type { RankHandle, SpawnRequest, Transport } from "../../core/controller/transport.ts";
@@ -19,6 +20,7 @@ export class TcpTransport implements Transport {
   }
 
   async spawn(request: SpawnRequest): Promise<readonly RankHandle[]> {
+    if (this.closing) throw closedTransport();
     const server = (this.server ??= await ChannelServer.listen({ host: "127.0.0.1", port: 0, log: request.log }));
     const hub = new ExchangeHub(request.pool.worldSize);
     const starts = request.pool.places.map(async (place) => {

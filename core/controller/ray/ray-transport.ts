@@ -7,7 +7,7 @@ import { randomHex } from "../channel/handshake.ts";
 import type { TcpChannel } from "../channel/tcp-channel.ts";
 import type { NodeResources, Resources } from "../node-resources.ts";
 import { ExchangeHub } from "../peers.ts";
-import { CLOSE_LATER, WITH_TRANSPORT } from "../rank-end.ts";
+import { CLOSE_LATER, closedTransport, WITH_TRANSPORT } from "../rank-end.ts";
 import { startRank } from "../remote-rank.ts";
 import type { RankPlace, ResourcePool } from "../resource-pool.ts";
 import { rankEnv, type RankHandle, type SpawnRequest, type Transport, type TransportEntry } from "../transport.ts";
@@ -117,7 +117,8 @@ export class RayTransport implements Transport {
     cluster?.server.close();
   }
 
-  private join(): Promise<Cluster> {
+  private async join(): Promise<Cluster> {
+    if (this.closing) throw closedTransport();
     this.cluster ??= this.launch();
     return this.cluster;
   }

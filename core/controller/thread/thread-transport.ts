@@ -2,7 +2,7 @@ import { MessageChannel, Worker as Thread, type MessagePort } from "node:worker_
 import { workerEntry } from "../../registry/worker-entry.ts";
 import { thisMachine } from "../inline-transport.ts";
 import type { NodeResources } from "../node-resources.ts";
-import { endedBy } from "../rank-end.ts";
+import { closedTransport, endedBy } from "../rank-end.ts";
 import { startRank } from "../remote-rank.ts";
 import type { RankPlace } from "../resource-pool.ts";
 import type { RankHandle, SpawnRequest, Transport } from "../transport.ts";
@@ -19,6 +19,7 @@ export class ThreadTransport implements Transport {
   }
 
   async spawn(request: SpawnRequest): Promise<readonly RankHandle[]> {
+    if (this.closing) throw closedTransport();
     const { places } = request.pool;
     const meshes = portMesh(places.length);
     const starts = places.map((place, rank) => this.start(request, place, meshes[rank]!));

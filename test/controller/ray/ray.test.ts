@@ -102,7 +102,7 @@ it.each([
   expect((await fate(probers.pid())).error.code).toBe("VERL_WORKER_DIED");
 });
 
-it("says of a call under way, and of a start, that the program closed the transport", async () => {
+it("says of a call under way, of a start, and of a later one, that the program closed the transport", async () => {
   const transport = open();
   const probers = await group(transport, 1);
   const call = fate(probers.wait(WAIT_MS));
@@ -115,6 +115,7 @@ it("says of a call under way, and of a start, that the program closed the transp
   expect((await starting).error.message).toContain(
     "ended with its transport, which this program closed, before it was ready",
   );
+  expect((await fate(group(transport, 1))).error.message).toContain("a transport that this program has closed");
   expect(lines.filter((line) => line.includes("ended"))).toEqual([]);
 });
 
@@ -164,8 +165,8 @@ it("gives a start up when it is told to, whatever it waits for", async () => {
 });
 
 it("says what is wanted, what there is and who holds the rest where there is no room", async () => {
+  await group(open());
   const transport = open({}, 4);
-  await group(transport);
   const start = (ranks: number, name: string, maxColocateCount = 1) => {
     const pool = new ResourcePool([ranks], { name, maxColocateCount });
     return WorkerGroup.create(Prober, [], { transport, pool, log: log() });
@@ -181,10 +182,15 @@ it("says what is wanted, what there is and who holds the rest where there is no 
     "There is no room for the worker groups.",
     true,
   ]);
+});
+
+it("says that the places of a pool were not free in time for another group of it", async () => {
+  // As long as the first group may need.
+  const transport = open({}, 15);
   const pool = new ResourcePool([2], { name: "narrow", maxColocateCount: 1 });
   await WorkerGroup.create(Prober, [], { transport, pool, log: log() });
   const second = await fate(WorkerGroup.create(Prober, [], { transport, pool, log: log() }));
-  expect(second.error.message).toContain("have their places, but did not start in them within 4 s");
+  expect(second.error.message).toContain("have their places, but did not start in them within 15 s");
 });
 
 it("gives the places of a group back that is disposed, was given up, or could not be started", async () => {

@@ -120,3 +120,13 @@ export class Stubborn extends Worker {
     throw new Error("it is stuck");
   }
 }
+
+/** A worker that is never constructed: its thread waits until it is ended. */
+export class Unending extends Worker {
+  static override readonly module = import.meta.url;
+
+  constructor(context: WorkerContext) {
+    super(context);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  }
+}
