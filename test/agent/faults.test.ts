@@ -78,7 +78,7 @@ describe("an engine", () => {
     });
     const { metrics, uids, keptRows, batch } = await run(prompts(4), {
       rollout,
-      timeout: reason === "timeout" ? 1 : null,
+      timeout: reason === "timeout" ? 2 : null,
     });
     expect(uids).toEqual(["u1", "u2", "u3"]);
     expect([...keptRows]).toEqual([2, 3, 4, 5, 6, 7]);
@@ -90,8 +90,7 @@ describe("an engine", () => {
     });
     // Two rows of prompt 10 with two each, and those that prompt 11 needed.
     expect(metrics["agent_loop/retries"]).toBeGreaterThanOrEqual(4);
-    for (let tries = 0; server!.open > 0 && tries < 50; tries += 1) await sleep(20);
-    expect(server!.open).toBe(0);
+    while (server!.open > 0) await sleep(20);
   });
 
   it("is asked again after a pause that grows", async () => {

@@ -23,6 +23,7 @@ function open(methods: Record<string, (...args: never[]) => unknown>, { maxLengt
   }
   const tool = Object.assign(new Odd(), methods) as Tool;
   const controller = new AbortController();
+  const limits = { maxParallel, timeout: 0.1, maxLength, truncateSide: "right" as const };
   const session = new ToolSession(
     new Map([["odd", { tool, schema, faults: () => undefined }]]),
     { row: {} } as never,
@@ -32,13 +33,13 @@ function open(methods: Record<string, (...args: never[]) => unknown>, { maxLengt
       toolCalled: (_: number, note: { outcome: string }) => void notes.push(note.outcome),
     } as never,
     {},
-    { maxParallel, timeout: 0.1, maxLength, truncateSide: "right" },
+    limits,
   );
   const call = async (count = 1): Promise<unknown[]> =>
     (await session.run(Array.from({ length: count }, () => ({ name: "odd", arguments: {} }) as never))).map(
       ({ content }) => content,
     );
-  return { session, call, events, metrics, notes, controller };
+  return { session, call, events, metrics, notes, controller, limits };
 }
 
 const NO_REWARDS: [unknown, string][] = [
@@ -72,7 +73,7 @@ describe("an instance", () => {
     await call();
     const before = performance.now();
     expect(await session.close()).toEqual({ odd: 0.5 });
-    expect(performance.now() - before).toBeLessThan(2000);
+    expect(performance.now() - before).toBeLessThan(10_000);
     expect(metrics).toEqual({ "agent_loop/release_failed_count": 1 });
   });
 
@@ -84,7 +85,7 @@ describe("an instance", () => {
     await calls;
     const before = performance.now();
     expect(await session.close()).toEqual({});
-    expect(performance.now() - before).toBeLessThan(2000);
+    expect(performance.now() - before).toBeLessThan(10_000);
   });
 
   it.each(NO_REWARDS)("whose calcReward gives %p costs the sample, once it is released", async (given, words) => {
@@ -109,15 +110,15 @@ describe("an instance", () => {
 
   it("that does not open costs its deadline once, and is released when it comes", async () => {
     let arrive: (id: string) => void;
-    const { session, call, events, notes } = open({
+    const { session, call, events, notes, limits } = open({
       create: () => new Promise<string>((resolve) => (arrive = resolve)),
       execute: () => "ok",
     });
     expect(await call(2)).toEqual([LATE, LATE]);
-    const before = performance.now();
+    // None of what follows waits for a deadline: this one is longer than a test may take.
+    limits.timeout = 3600;
     expect(await call(2)).toEqual(Array(2).fill(`${ERROR} it did not open in time`));
     await session.close();
-    expect(performance.now() - before).toBeLessThan(80);
     expect(notes).toEqual(["timeout", "timeout", "error", "error"]);
     arrive!("late");
     await sleep(5);
@@ -125,9 +126,14 @@ describe("an instance", () => {
   });
 
   it("that opens between two calls is of use to the second", async () => {
-    const { call } = open({ create: () => sleep(150, "id"), execute: () => "ok" });
+    let arrive: (id: string) => void;
+    const { call } = open({
+      create: () => new Promise<string>((resolve) => (arrive = resolve)),
+      execute: () => "ok",
+    });
     expect(await call()).toEqual([LATE]);
-    await sleep(100);
+    arrive!("id");
+    await sleep(0);
     expect(await call()).toEqual(["ok"]);
   });
 

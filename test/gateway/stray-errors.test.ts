@@ -23,17 +23,19 @@ const withAnswer = (leave) => async ({ messages }, endpoint) => {
   const said = await ask(endpoint, messages);
   await leave(endpoint, [...messages, said, { role: "user", content: "1" }]);
 };
-const soon = () => new Promise((resolve) => setTimeout(resolve, 50));
+const soon = () => new Promise((resolve) => setTimeout(resolve, 20));
+const isOver = async () => { while (!globalThis.isOver) await soon(); };
 export const request = withAnswer(async (endpoint, more) => {
   void ask(endpoint, more);
   while (globalThis.requests < 2) await soon();
 });
-export const lateRequest = withAnswer((endpoint, more) => void soon().then(() => ask(endpoint, more)));
+export const lateRequest = withAnswer((endpoint, more) => void isOver().then(() => ask(endpoint, more)));
 export const timer = withAnswer(() => void setTimeout(() => { throw new TypeError("of a timer"); }, 50));
-export const socket = withAnswer((endpoint) => void soon().then(() => void get(endpoint.baseURL)));
+export const socket = withAnswer((endpoint) => void isOver().then(() => void get(endpoint.baseURL)));
 export const listener = async ({ messages }, endpoint) => {
   endpoint.signal.addEventListener("abort", () => { throw new TypeError("of a listener"); });
   await ask(endpoint, messages);
+  globalThis.isWaiting = true;
   await new Promise(() => {});
 };
 `;
@@ -62,6 +64,10 @@ function guarded(names: readonly string[], then = "") {
     const config = { data: { apply_chat_template_kwargs: {} }, actor_rollout_ref: { rollout: { prompt_length: 20 } } };
     const sample = { messages: [{ role: "user", content: "1" }], promptIds: tokenizer.encode("1"), uid: "u", sampleIndex: 0, row: {}, validate: false };
     const sampling = { temperature: 1, top_k: -1, top_p: 1, max_tokens: 40, stop_token_ids: [], seed: 1 };
+    async function endOnceItWaits(attempt) {
+      while (!globalThis.isWaiting) await sleep(20);
+      attempt.abort(new Error("the deadline"));
+    }
     async function attempt(name) {
       const [warnings, metrics] = [[], {}];
       const container = createRunContainer({
@@ -78,9 +84,11 @@ function guarded(names: readonly string[], then = "") {
       });
       const attempt = new AbortController();
       const metric = (name, value) => void (metrics[name] = (metrics[name] ?? 0) + value);
-      if (name === "listener") void sleep(300).then(() => attempt.abort(new Error("the deadline")));
+      globalThis.isOver = globalThis.isWaiting = false;
+      if (name === "listener") void endOnceItWaits(attempt);
       const running = loop.run(sample, { rollout, signal: attempt.signal, toolCalled() {}, sampling, metric });
       const ended = await running.then(({ stopReason }) => stopReason, ({ message }) => message);
+      globalThis.isOver = true;
       ${then}
       while (!metrics["agent_loop/gateway_stray_errors_count"]) await sleep(20);
       return { ended, warnings, metrics, engineIsAgents };

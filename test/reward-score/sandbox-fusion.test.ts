@@ -131,8 +131,13 @@ describe("sandbox_fusion", () => {
   it("runs no more cases at once than allowed, of all samples together", async () => {
     let running = 0;
     let most = 0;
-    const { url } = await service(async ({ stdin }) => {
+    let third: () => void;
+    const isThird = new Promise<void>((resolve) => (third = resolve));
+    const { url } = await service(async ({ stdin }, call) => {
       most = Math.max(most, ++running);
+      // The first is not answered before the third has come beside it.
+      if (call === 1) await isThird;
+      if (call === 3) third();
       await new Promise((resolve) => setTimeout(resolve, 5));
       running--;
       return finished(stdin);

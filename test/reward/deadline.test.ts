@@ -55,12 +55,12 @@ describe("withDeadline", () => {
 
   it("tells how much time is left, the shortest of all that hold", async () => {
     expect([secondsLeft(undefined), secondsLeft(new AbortController().signal)]).toEqual([undefined, undefined]);
-    const left = await withDeadline(5, (outer) => withDeadline(9, (inner) => secondsLeft(inner), outer));
-    expect(left).toBeGreaterThan(4.5);
-    expect(left).toBeLessThanOrEqual(5);
-    expect(await withDeadline(3, (outer) => withDeadline(1, (inner) => secondsLeft(inner), outer))).toBeLessThanOrEqual(
-      1,
-    );
+    const left = await withDeadline(500, (outer) => withDeadline(900, (inner) => secondsLeft(inner), outer));
+    expect(left).toBeGreaterThan(450);
+    expect(left).toBeLessThanOrEqual(500);
+    const least = await withDeadline(300, (outer) => withDeadline(100, (inner) => secondsLeft(inner), outer));
+    expect(least).toBeGreaterThan(50);
+    expect(least).toBeLessThanOrEqual(100);
   });
 
   it("says what went wrong meanwhile, whichever deadline ends the call", async () => {

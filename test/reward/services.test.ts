@@ -13,13 +13,16 @@ afterEach(async () => {
   services = [];
 });
 
-async function service(reply: (request: Request, call: number) => Reply, delayMs = 0): Promise<Service> {
+async function service(
+  reply: (request: Request, call: number) => Reply | Promise<Reply>,
+  delayMs = 0,
+): Promise<Service> {
   const started = await serve(reply, delayMs);
   services.push(started);
   return started;
 }
 
-const QUICK = { backoff_s: 0.01, timeout: 0.5 };
+const QUICK = { backoff_s: 0.01, timeout: 10 };
 const briefly = async (manager: RewardManager, answers: string[], columns = {}): Promise<(number | string)[]> => {
   const rewards = await scoreBatch(manager, batchOf(answers, columns), { validate: false });
   return rewards.map((reward) => ("score" in reward ? reward.score : reward.unscored));
@@ -71,7 +74,7 @@ describe("the reward manager remote", () => {
     ["a stall", "stall"],
   ])("asks again after %s", async (_, fault) => {
     const { url, requests } = await service((request, call) => (call === 1 ? fault : lengths(request)));
-    const { manager: remote, metrics } = manager(url);
+    const { manager: remote, metrics } = manager(url, { timeout: fault === "stall" ? 2 : 10 });
     expect(await briefly(remote, ["abc"])).toEqual([3]);
     expect(requests).toHaveLength(2);
     expect(metrics.finish()).toMatchObject({ "reward/service/retries/count": 1 });
@@ -130,14 +133,17 @@ describe("the reward manager rate_limited", () => {
   };
 
   it("asks a judge under its limits, again where it is busy", async () => {
-    const judge = await service(
-      (_request, call) =>
-        call % 3 === 0 ? { status: 429, headers: { "retry-after": "0" } } : { json: { score: 0.5 } },
-      5,
-    );
+    let second: () => void;
+    const isSecond = new Promise<void>((resolve) => (second = resolve));
+    const judge = await service(async (_request, call) => {
+      // The first is not answered before the second has come beside it.
+      if (call === 1) await isSecond;
+      if (call === 2) second();
+      return call % 3 === 0 ? { status: 429, headers: { "retry-after": "0" } } : { json: { score: 0.5 } };
+    }, 5);
     const { manager, metrics } = createManager("rate_limited", {
       functions: { get: () => ask(judge.url) },
-      options: { ...QUICK, timeout: 5, max_concurrent: 2 },
+      options: { ...QUICK, max_concurrent: 2 },
     });
     expect(await briefly(manager, ["a", "b", "c", "d", "e"])).toEqual([0.5, 0.5, 0.5, 0.5, 0.5]);
     expect(judge.most).toBe(2);

@@ -54,9 +54,9 @@ it("fetches one of exactly the size allowed, over longer than a stall", async ()
       if (--left > 0) return;
       clearInterval(timer);
       response.end();
-    }, 100);
+    }, 250);
   });
-  await download(url, file, never, { ...LIMITS, stallMs: 1_000 });
+  await download(url, file, never, { ...LIMITS, stallMs: 3_000 });
   expect(await readFile(file)).toHaveLength(LIMITS.bytes);
 });
 
