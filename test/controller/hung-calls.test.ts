@@ -118,7 +118,7 @@ it("disposes a group within seconds whose ranks wait for one that does not come,
   const call = group.withoutFirst().catch((error: Error) => error.message);
   const started = performance.now();
   await group.dispose();
-  expect(performance.now() - started).toBeLessThan(15_000);
+  expect(performance.now() - started).toBeLessThan(40_000);
   // Of the rank that hangs, or of those that wait for it.
   expect(await call).toMatch(/was disposed with its group|the group is disposed/);
-}, 30_000);
+}, 60_000);

@@ -210,8 +210,9 @@ describe("a rank in a thread that", () => {
     const started = Date.now();
     await withGroup(
       async (group) => {
-        await group.block(1);
-        expect(lines.join("\n")).toMatch(
+        await group.block(2);
+        // On a busy machine the others may be told of, too.
+        expect(lines.filter((line) => line.includes("Rank 1 ")).join("\n")).toMatch(
           /Rank 1 of Fragile has given no sign of life for \d+ s\.\nRank 1 of Fragile answers again\./,
         );
         const error = await failure(group.block(60));

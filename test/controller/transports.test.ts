@@ -218,13 +218,14 @@ describe.each<[string, () => Transport]>([
     const late = group.throwOn(1, "error");
     await group.throwBeside(2).catch(() => undefined);
     expect(await group.fine()).toEqual([0, 1, 2]);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const unheard = (): string[] => lines.filter((line) => line.includes("nobody waited"));
+    while (unheard().length < 5) await new Promise((resolve) => setTimeout(resolve, 20));
     process.off("unhandledRejection", unhandled);
     expect(unhandled).not.toHaveBeenCalled();
     expect((await failure(late)).message).toContain("Rank 1");
     const lost = (method: string, rank: number): string =>
       `${method} failed, and nobody waited for it: Rank ${rank} of Contrary failed in ${method}: no such layer`;
-    expect(lines.filter((line) => line.includes("nobody waited"))).toHaveLength(5);
+    expect(unheard()).toHaveLength(5);
     for (const line of [lost("throwBeside", 1), lost("throwOn", 0), lost("throwOn", 2), lost("throwOn", 1)]) {
       expect(lines.filter((each) => each.includes(line))).toHaveLength(1);
     }
