@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, it, jest } from "@jest/globals";
+
+jest.setTimeout(120_000);
 
 const CONTEXT = new URL("../../core/cli/process-context.ts", import.meta.url).href;
 
@@ -14,7 +16,7 @@ function withContext(script: string) {
       setInterval(() => {}, 1000);
       ${script}`,
     ],
-    { encoding: "utf8", timeout: 20_000, killSignal: "SIGKILL", maxBuffer: 2 ** 26 },
+    { encoding: "utf8", timeout: 100_000, killSignal: "SIGKILL", maxBuffer: 2 ** 26 },
   );
   return { status, signal, stdout, stderr };
 }

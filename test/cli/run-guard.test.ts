@@ -1,5 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, it, jest } from "@jest/globals";
+
+// Each work is a process of its own that compiles the sources.
+jest.setTimeout(120_000);
 
 const GUARD = new URL("../../core/cli/run-guard.ts", import.meta.url).href;
 const STRAYS = new URL("../../core/errors/stray-errors.ts", import.meta.url).href;
@@ -9,7 +12,7 @@ function guarded(work: string): { code: number | null; stdout: string; stderr: s
   const script = `
     const { RunGuard } = await import(${JSON.stringify(GUARD)});
     await new RunGuard().run(async () => { ${work} }, () => "Last words.");
-    setTimeout(() => process.stdout.write("after"), 1);`;
+    setTimeout(() => process.stdout.write("after", () => (globalThis.isAfter = true)), 1);`;
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     ["--import", "tsx", "--input-type=module", "--eval", script],
@@ -27,11 +30,14 @@ describe("a guarded work", () => {
     const late = (leave: string): string => `
       const { containStrayErrors } = await import(${JSON.stringify(STRAYS)});
       const tell = ({ message }) => process.stdout.write(message + " ");
-      containStrayErrors(tell, () => void setTimeout(() => { throw new Error("timer"); }, 100));
-      containStrayErrors(tell, () => void setTimeout(() => void Promise.reject(new Error("rejection")), 200));
+      const after = (act) => {
+        const timer = setInterval(() => { if (globalThis.isAfter) clearInterval(timer), act(); }, 5);
+      };
+      containStrayErrors(tell, () => after(() => { throw new Error("timer"); }));
+      containStrayErrors(tell, () => after(() => void Promise.reject(new Error("rejection"))));
       ${leave}`;
     expect(guarded(late(""))).toEqual({ code: 0, stdout: "aftertimer rejection ", stderr: "" });
-    const ended = guarded(late('setTimeout(() => { throw new TypeError("of the run"); }, 300);'));
+    const ended = guarded(late('after(() => { throw new TypeError("of the run"); });'));
     expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("of the run") });
   });
 

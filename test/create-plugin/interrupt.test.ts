@@ -4,21 +4,35 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, describe, expect, it } from "@jest/globals";
+import { afterAll, describe, expect, it, jest } from "@jest/globals";
 import { root } from "../docs/blocks.ts";
+
+// Each try is a process that compiles the sources.
+jest.setTimeout(120_000);
 
 const work = mkdtempSync(join(tmpdir(), "verl-interrupt-"));
 afterAll(() => rmSync(work, { recursive: true }));
 
-/** A process can be done with writing before the signal reaches it; so often it is tried to be quicker. */
-const TRIES = 20;
+/** A process can be done with writing before the signal reaches it; so often it is tried again, with a process that writes more slowly. */
+const TRIES = 6;
+
+/** A module that has each file take so much longer to write. */
+const slowly = (milliseconds: number): string =>
+  `data:text/javascript,${encodeURIComponent(`import promises from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { setTimeout } from "node:timers/promises";
+const { writeFile } = promises;
+promises.writeFile = (...args) => writeFile(...args).then(() => setTimeout(${milliseconds}));
+syncBuiltinESMExports();`)}`;
 
 /**
  * Lets a real process make a project, and sends it the signal as soon as its draft lies beside the target.
+ * @param tried how often before
  * @returns its exit code, null where the signal ended it at its default, and what it said
  */
-async function interrupted(parent: string, argv: readonly string[], signal: NodeJS.Signals) {
-  const program = ["--import", "tsx", join(root, "templates/src/index.ts"), ...argv];
+async function interrupted(parent: string, argv: readonly string[], signal: NodeJS.Signals, tried: number) {
+  const slow = tried === 0 ? [] : ["--import", slowly(tried * 50)];
+  const program = [...slow, "--import", "tsx", join(root, "templates/src/index.ts"), ...argv];
   // tsx is found from here, and the project is made there.
   const child = spawn(process.execPath, program, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
   const watcher = watch(parent, (_, name) => {
@@ -39,7 +53,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s while a project is written", (
     let cancelled = false;
     for (let tried = 0; tried < TRIES && !cancelled; tried++) {
       const target = join(parent, `project-${tried}`);
-      const { code, stderr } = await interrupted(parent, [target, ...FLAGS], signal);
+      const { code, stderr } = await interrupted(parent, [target, ...FLAGS], signal, tried);
       cancelled = code === 130 && stderr === "Cancelled; nothing was written.\n";
       if (cancelled) expect(existsSync(target)).toBe(false);
       else expect(filesOf(target)).toContain("preset.yaml");
@@ -56,7 +70,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s while a project is written", (
       const target = join(parent, "project");
       mkdirSync(target, { recursive: true });
       writeFileSync(join(target, "README.md"), "mine");
-      const { code, stderr } = await interrupted(parent, [target, "--overwrite", ...FLAGS], signal);
+      const { code, stderr } = await interrupted(parent, [target, "--overwrite", ...FLAGS], signal, tried);
       cancelled = code === 130 && stderr === "Cancelled; nothing was written.\n";
       if (cancelled) expect(filesOf(target)).toEqual(["README.md"]);
       else expect(filesOf(target)).toContain("preset.yaml");
