@@ -3,19 +3,21 @@ import { isAbort } from "../errors/is-abort.ts";
 import type { MetricsSink } from "../registry/index.ts";
 import { startFailure, startOf } from "./call-failure.ts";
 import { CallLive } from "./call-live.ts";
-import { sourceOf } from "./class-with-init-args.ts";
 import type { GroupCall } from "./group-call.ts";
 import type { HealthEvent } from "./health.ts";
 import { unpackError } from "./packed-error.ts";
+import { PendingCalls } from "./pending-calls.ts";
 import { nothingLive, pack, unpack } from "./payload.ts";
 import type { ExchangeHub, Turn } from "./peers.ts";
 import type { ChannelMessage, Lent, RankChannel } from "./rank-channel.ts";
-import { PROTOCOL, type FromRank, type RankSpec, type ToRank } from "./rank-protocol.ts";
+import type { FromRank, ToRank } from "./rank-protocol.ts";
 import type { RankPlace } from "./resource-pool.ts";
+import { raceAbort } from "./race-abort.ts";
 import { deadRank, disposedRank, endedBy, WITH_TRANSPORT } from "./rank-end.ts";
+import { startMessage } from "./start-message.ts";
 import { steadyMetrics } from "./steady-metrics.ts";
 import { thrownText } from "./thrown-text.ts";
-import { rankEnv, type RankHandle, type SpawnRequest } from "./transport.ts";
+import type { RankHandle, SpawnRequest } from "./transport.ts";
 
 export interface RemoteRankOptions {
   /** Where it runs, in words: `thread 7`. */
@@ -51,24 +53,14 @@ export async function startRank(
   }
 }
 
-interface Pending {
-  method: string;
-  /** The group's call that it is a part of. */
-  whole: GroupCall;
-  resolve: (value: unknown) => void;
-  reject: (error: unknown) => void;
-  live: CallLive;
-}
-
 class RemoteRank implements RankHandle {
   readonly rank: number;
   readonly place: string;
   private readonly metrics: MetricsSink;
-  private readonly calls = new Map<number, Pending>();
+  private readonly calls = new PendingCalls();
   private readonly listeners: ((event: HealthEvent) => void)[] = [];
   private readonly ready: Promise<void>;
   private settleReady!: { resolve: () => void; reject: (error: unknown) => void };
-  private nextCall = 0;
   private nextLive = 0;
   private heardAt = Date.now();
   private silent = false;
@@ -102,36 +94,10 @@ class RemoteRank implements RankHandle {
   }
 
   async start(): Promise<void> {
-    const { name, worker, pool, env, plugins, signal } = this.request;
+    const { signal } = this.request;
     signal.throwIfAborted();
-    const own = rankEnv(this.at, pool.worldSize);
-    const spec: RankSpec = {
-      name,
-      rank: this.rank,
-      worldSize: pool.worldSize,
-      localRank: this.at.localRank,
-      localWorldSize: this.at.localWorldSize,
-      env: { ...env, ...own },
-      plugins: [...plugins],
-      parts: worker.parts.map((part) => ({ role: part.role, ...sourceOf(part) })),
-    };
-    const { packed, blobs } = pack(
-      worker.parts.map(({ args }) => args),
-      `a constructor argument of ${name}`,
-      nothingLive,
-    );
-    this.send(
-      { type: "start", protocol: PROTOCOL, spec, args: packed },
-      blobs,
-      `the arguments to construct ${name} with`,
-    );
-    const abort = (): void => this.settleReady.reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    try {
-      await this.ready;
-    } finally {
-      signal.removeEventListener("abort", abort);
-    }
+    void this.options.channel.send(startMessage(this.request, this.at));
+    await raceAbort(signal, this.ready);
   }
 
   call(method: string, args: readonly unknown[], call: GroupCall): Promise<unknown> {
@@ -142,8 +108,7 @@ class RemoteRank implements RankHandle {
     );
     return new Promise((resolve, reject) => {
       const { packed, blobs } = pack(args, `an argument of ${this.request.name}.${method}`, live);
-      const id = this.nextCall++;
-      this.calls.set(id, { method, whole: call, resolve, reject, live });
+      const id = this.calls.add({ method, whole: call, resolve, reject, live });
       try {
         this.send(
           { type: "call", id, call, method, args: packed },
@@ -152,7 +117,7 @@ class RemoteRank implements RankHandle {
         );
         live.follow();
       } catch (error) {
-        this.settle(id, (pending) => pending.reject(error));
+        this.calls.settle(id, (pending) => pending.reject(error));
       }
     });
   }
@@ -220,18 +185,18 @@ class RemoteRank implements RankHandle {
           }),
         );
       case "result":
-        return this.settle(message.id, (call) => {
+        return this.calls.settle(message.id, (call) => {
           this.options.hub?.leave(this.rank, call.whole);
           call.resolve(unpack(message.value, blobs, nothingLive));
         });
       case "error":
-        return this.settle(message.id, (call) => {
+        return this.calls.settle(message.id, (call) => {
           const error = unpackError(message.error);
           // The caller compares an abort with the reason of its own signal.
           call.reject(isAbort(error) ? (call.live.abortReason() ?? error) : error);
         });
       case "tell":
-        return this.tellListener(message, blobs);
+        return this.calls.tell(message.id, message.listener, unpack(message.value, blobs, nothingLive));
       case "log":
         return this.request.log[message.level](message.message, message.fields as object | undefined);
       case "metric":
@@ -267,31 +232,6 @@ class RemoteRank implements RankHandle {
     }
   }
 
-  /** A listener that fails ends the call; the rank is not to blame. */
-  private tellListener(
-    { id, listener, value }: Extract<FromRank, { type: "tell" }>,
-    blobs: readonly Uint8Array[],
-  ): void {
-    const told = unpack(value, blobs, nothingLive);
-    try {
-      this.calls.get(id)?.live.tell(listener, told);
-    } catch (error) {
-      this.settle(id, (call) => call.reject(error));
-    }
-  }
-
-  private settle(id: number, how: (call: Pending) => void): void {
-    const call = this.calls.get(id);
-    if (!call) return;
-    this.calls.delete(id);
-    call.live.release();
-    try {
-      how(call);
-    } catch (error) {
-      call.reject(error);
-    }
-  }
-
   private checkHealth(): void {
     // A start has its own deadline.
     if (this.death !== undefined || !this.started) return;
@@ -318,7 +258,7 @@ class RemoteRank implements RankHandle {
     this.death = byProgram ? WITH_TRANSPORT : this.uncaught ? endedBy(this.uncaught) : reason;
     clearInterval(this.pinging);
     this.settleReady.reject(this.died(startOf(this.request.worker)));
-    for (const [id, { method }] of [...this.calls]) this.settle(id, (call) => call.reject(this.died(method)));
+    this.calls.failAll((method) => this.died(method));
     // What the program does itself is no news to it.
     if (!this.stopping && !byProgram) this.tell("died", this.death);
   }
