@@ -15,7 +15,8 @@ export const closedTransport = (): VerlError =>
   });
 
 /** Why a rank ended that threw outside of its calls. */
-export const endedBy = (error: unknown): string => `was ended by an error that nobody caught: ${thrownText(error)}`;
+export const endedBy = (error: unknown): string =>
+  `was ended by an error that nobody caught: ${thrownText(error).replace(/\.$/, "")}`;
 
 /** A call of a rank that has ended with its group. @param reason why it ended, where that is known */
 export function disposedRank({ group, rank, place, method }: Omit<RankCall, "args">, reason?: string): VerlError {
