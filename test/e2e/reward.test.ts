@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 const DIST = join(import.meta.dirname, "../../dist");
 
@@ -76,7 +76,7 @@ const verl = (...args: string[]): Promise<Ended> => node([join(DIST, "bin.js"), 
 
 /** Until the process is gone. */
 async function gone(pid: number): Promise<boolean> {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 600; tries++) {
     if (!existsSync(`/proc/${pid}`)) return true;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 // Each run is a process of its own that compiles its graphs anew.
-jest.setTimeout(120_000);
+jest.setTimeout(600_000);
 
 const BIN = join(import.meta.dirname, "../../dist/bin.js");
 const MODEL = join(import.meta.dirname, "../../examples/sort-letters/model");
@@ -38,6 +38,18 @@ beforeAll(() => {
     join(folder, "reward.ts"),
     `interface Answer { solution_str: string }
 export const compute_score = ({ solution_str }: Answer): number => [...solution_str].filter((x) => x < "m").length / 4;`,
+  );
+  writeFileSync(
+    join(folder, "held.ts"),
+    `import { existsSync, readFileSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
+const [record, after] = process.env.HELD?.split(" ") ?? [];
+const held = (): boolean =>
+  record !== undefined && !existsSync(record + ".go") && existsSync(record) && readFileSync(record, "utf8").includes('"step":' + after + ",");
+export async function compute_score({ solution_str }: { solution_str: string }): Promise<number> {
+  while (held()) await setTimeout(10);
+  return [...solution_str].filter((x) => x < "m").length / 4;
+}`,
   );
   writeFileSync(
     join(folder, "grpo.yaml"),
@@ -77,6 +89,8 @@ interface RunOptions {
   signal?: NodeJS.Signals;
   /** Stops reading stdout when it shows this. */
   leaveAt?: string;
+  /** Run and step: with the reward of `held.ts` no later step is scored, or not before stdout is left. A busy machine may be slow to send a signal. */
+  held?: readonly [run: string, step: number];
   /** Blocks of 1,024 bytes that a file may have. */
   fileLimit?: number;
 }
@@ -84,12 +98,14 @@ interface RunOptions {
 /** Runs the built command line in the folder. */
 function verl(
   args: readonly string[],
-  { interrupt = [], signal = "SIGINT", leaveAt, fileLimit }: RunOptions = {},
+  { interrupt = [], signal = "SIGINT", leaveAt, held, fileLimit }: RunOptions = {},
 ): Promise<Ended> {
   const command = [process.execPath, BIN, ...args];
   const [file, ...rest] =
     fileLimit === undefined ? command : ["bash", "-c", `ulimit -f ${fileLimit}; exec "$@"`, "bash", ...command];
-  const child = spawn(file!, rest, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+  const record = held && `${held[0]}/metrics.jsonl`;
+  const env = { ...process.env, ...(held && { HELD: `${record} ${held[1]}` }) };
+  const child = spawn(file!, rest, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   const texts = [...interrupt];
   let [stdout, stderr] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
@@ -98,7 +114,9 @@ function verl(
       texts.shift();
       child.kill(signal);
     }
-    if (leaveAt !== undefined && stdout.includes(leaveAt)) child.stdout.destroy();
+    if (leaveAt === undefined || !stdout.includes(leaveAt)) return;
+    child.stdout.destroy();
+    if (record !== undefined) writeFileSync(join(folder, `${record}.go`), "");
   });
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
   return new Promise((resolve) => child.on("close", (code) => resolve({ code, stdout, stderr })));
@@ -141,13 +159,13 @@ describe("verl train", () => {
   });
 
   it("finishes and saves the step when interrupted, and goes on from there", async () => {
-    const first = await verl(["train", "grpo.yaml", inRun("stopped"), "trainer.total_training_steps=40"], {
+    const first = await verl(["train", "grpo.yaml", inRun("stopped"), "trainer.total_training_steps=4000"], {
       interrupt: ["step:1"],
     });
     expect(first.code).toBe(130);
-    expect(first.stderr).toMatch(/Stopped after step \d+ of 40\. The last checkpoint is .*stopped\/global_step_\d+;/);
+    expect(first.stderr).toMatch(/Stopped after step \d+ of 4000\. The last checkpoint is .*stopped\/global_step_\d+;/);
     const done = stepsLogged("stopped").at(-1)!;
-    expect(done).toBeLessThan(40);
+    expect(done).toBeLessThan(4000);
     const total = done + 1;
     const again = await verl(["train", "grpo.yaml", inRun("stopped"), `trainer.total_training_steps=${total}`]);
     expect(again.code).toBe(0);
@@ -157,19 +175,23 @@ describe("verl train", () => {
 
   // A step is logged before its checkpoint counts: at once may be in between.
   it("ends at once when interrupted twice, and the last checkpoint is whole", async () => {
-    const first = await verl(["train", "grpo.yaml", inRun("killed"), "trainer.total_training_steps=40"], {
+    const first = await verl(["train", "grpo.yaml", inRun("killed"), "trainer.total_training_steps=4000"], {
       interrupt: ["step:2 ", "step:2 "],
     });
     expect(first.code).toBe(130);
-    const again = await verl(["train", "grpo.yaml", inRun("killed"), "trainer.total_training_steps=3"]);
-    expect(again).toMatchObject({ code: 0, stderr: expect.stringMatching(/Resuming after step [123]/) });
+    const done = stepsLogged("killed").at(-1)!;
+    const again = await verl(["train", "grpo.yaml", inRun("killed"), `trainer.total_training_steps=${done + 1}`]);
+    const resuming = new RegExp(`Resuming after step (${done - 1}|${done}) from`);
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringMatching(resuming) });
   });
 
   it("killed at any moment and resumed, has the record of a run that was not", async () => {
-    const args = (run: string) => ["train", "grpo.yaml", inRun(run), "trainer.total_training_steps=6"];
+    const reward = "custom_reward_function.path=held.ts";
+    const args = (run: string) => ["train", "grpo.yaml", inRun(run), "trainer.total_training_steps=6", reward];
     await verl(args("whole"));
-    for (const step of ["step:1 ", "step:3 ", "step:4 "]) {
-      const killed = await verl(args("kill-9"), { interrupt: [step], signal: "SIGKILL" });
+    for (const step of [1, 3, 5]) {
+      const held = ["kill-9", Math.min(step + 1, 5)] as const;
+      const killed = await verl(args("kill-9"), { interrupt: [`step:${step} `], signal: "SIGKILL", held });
       expect(killed.code).toBe(null);
     }
     expect((await verl(args("kill-9"))).code).toBe(0);
@@ -179,7 +201,8 @@ describe("verl train", () => {
   });
 
   it("goes on when nobody reads stdout any more", async () => {
-    const { code, stdout, stderr } = await verl(["train", "grpo.yaml", inRun("head")], { leaveAt: "step:0" });
+    const args = ["train", "grpo.yaml", inRun("head"), "custom_reward_function.path=held.ts"];
+    const { code, stdout, stderr } = await verl(args, { leaveAt: "step:0", held: ["head", 0] });
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("Done: 4 of 4 steps.") });
     expect(stdout).not.toContain("step:4");
     expect(stderr).toContain("goes on without it");
