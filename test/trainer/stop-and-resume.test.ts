@@ -10,20 +10,20 @@ import { metricsOf, timeless } from "./support/read-run.ts";
 import { ppoConfig, recordingStream, runFolder, sftConfig } from "./support/tiny-run.ts";
 
 // Graphs are compiled in the first steps, slowly on a busy machine.
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 beforeAll(registerBuiltIns);
 
 /** Called by the reward file for every answer: the number of answers scored so far, and whether it is one of validation. */
-type Hook = (scored: number, validating: boolean) => void;
+type Hook = (scored: number, validating: boolean) => unknown;
 const hooks = globalThis as { verlTestHook?: Hook };
 afterEach(() => {
   delete hooks.verlTestHook;
 });
 
 const REWARD = `let scored = 0;
-export function compute_score({ data_source, solution_str }) {
-  globalThis.verlTestHook?.(scored++, data_source === "val");
+export async function compute_score({ data_source, solution_str }) {
+  await globalThis.verlTestHook?.(scored++, data_source === "val");
   return [...solution_str].filter((letter) => letter < "m").length / 4;
 }`;
 
@@ -240,16 +240,14 @@ describe("the lock of a run's directory", () => {
 
   it("keeps a second run out while the first goes on, and is gone after it", async () => {
     const folder = folderOf();
-    const second: Promise<unknown>[] = [];
-    await train(folder, ONE, {
-      hook: () => {
-        if (second.length > 0) return;
-        const config = ppoConfig(folder, ONE);
-        const trainer = PpoTrainer.create(config, { stream: recordingStream() });
-        second.push(trainer.then((run) => run.fit()).catch((error: unknown) => error));
-      },
-    });
-    expect(await second[0]).toMatchObject({ code: "VERL_TRAIN_DIRECTORY_BUSY" });
+    let second: Promise<unknown> | undefined;
+    const start = (): Promise<unknown> => {
+      const trainer = PpoTrainer.create(ppoConfig(folder, ONE), { stream: recordingStream() });
+      return trainer.then((run) => run.fit()).catch((error: unknown) => error);
+    };
+    // No answer of the first has a score before the second has ended.
+    await train(folder, ONE, { hook: () => (second ??= start()) });
+    expect(await second).toMatchObject({ code: "VERL_TRAIN_DIRECTORY_BUSY" });
     expect(existsSync(`${folder}/run/run.lock`)).toBe(false);
   });
 
