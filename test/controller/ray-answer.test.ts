@@ -49,6 +49,6 @@ it.each<[string, (socket: Socket) => unknown, string, string]>([
     code: "VERL_RAY_CLUSTER",
     message: expect.stringContaining(words) as unknown,
   });
-  expect(Date.now() - start).toBeLessThan(15_000);
+  expect(Date.now() - start).toBeLessThan(60_000);
   await transport.close();
 });

@@ -186,7 +186,7 @@ describe("a resource pool manager", () => {
     });
     const none = Object.assign(new InlineTransport(), { resources: () => Promise.resolve([node("a", 1, 1)]) });
     // Longer than a test may take.
-    await expect(manager.waitForResources(none, { deadlineS: 60, tell: () => undefined })).rejects.toThrow("no room");
+    await expect(manager.waitForResources(none, { deadlineS: 3600, tell: () => undefined })).rejects.toThrow("no room");
   });
 });
 

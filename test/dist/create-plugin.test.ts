@@ -195,16 +195,17 @@ describe("the packages themselves", () => {
     ).toEqual([]);
   });
 
-  it("need nothing else to run the scaffolder, which answers within 300 ms of machine time", () => {
+  it("need nothing else to run the scaffolder, which answers in little more machine time than node itself", () => {
     const manifest = JSON.parse(readFileSync(join(root, "templates/package.json"), "utf8")) as object;
     expect(manifest).not.toHaveProperty("dependencies");
-    const times = Array.from({ length: 3 }, () => {
-      const { stdout } = spawnSync("bash", ["-c", `node "${root}/templates/dist/index.js" --version; times`], {
-        encoding: "utf8",
+    const least = (command: string): number => {
+      const times = Array.from({ length: 3 }, () => {
+        const { stdout } = spawnSync("bash", ["-c", `${command}; times`], { encoding: "utf8" });
+        return secondsOf(stdout.trimEnd().split("\n").at(-1)!);
       });
-      return secondsOf(stdout.trimEnd().split("\n").at(-1)!);
-    });
-    expect(Math.min(...times)).toBeLessThan(0.3);
+      return Math.min(...times);
+    };
+    expect(least(`node "${root}/templates/dist/index.js" --version`)).toBeLessThan(2 * least('node -e ""') + 0.1);
   });
 
   it("pass publint and attw", async () => {

@@ -78,13 +78,13 @@ describe("the packed package", () => {
     );
     const lines = (failed as { stdout: string }).stdout.split("\n");
     expect(lines.filter((line) => /^(node_modules\/verl\/|error )/.test(line))).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   it("has an API reference of which no link and no type is missing", async () => {
     const typedoc = join(root, "node_modules/.bin/typedoc");
     const { stdout, stderr } = await run(typedoc, ["--emit", "none", "--disableSources"], { cwd: root });
     expect(stdout + stderr).toBe("");
-  }, 120_000);
+  }, 300_000);
 
   it("closes its internals", async () => {
     await expect(node("--input-type=module", "-e", "await import('verl/dist/index.js')")).rejects.toThrow(

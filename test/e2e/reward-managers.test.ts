@@ -10,7 +10,7 @@ import { serve, type Reply, type Request, type Service } from "../reward/service
  * arrive in the run's rollouts, part by part.
  */
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 const BIN = join(import.meta.dirname, "../../dist/bin.js");
 const MODEL = join(import.meta.dirname, "../../examples/sort-letters/model");
@@ -129,7 +129,7 @@ it("batch: one call of the user's function for all answers of a step", async () 
 
 it("prime: endless loops cost their own answers, and nothing else", async () => {
   const { rollouts, metrics, said } = await train("prime", [
-    ...["custom_reward_function.name=looping", "reward_model.timeout_s=1", "reward_model.max_unscored_fraction=0.5"],
+    ...["custom_reward_function.name=looping", "reward_model.timeout_s=3", "reward_model.max_unscored_fraction=0.5"],
   ]);
   expect(scores(rollouts)).toEqual(
     rollouts.map(({ input, output }) => (input === LOOPS ? null : close(early(output)))),

@@ -7,7 +7,7 @@ import { tools } from "../../plugins/tool/index.ts";
 import { callOf, converse, fileOf, registerOnce, toolAgent } from "../agent/support/conversation.ts";
 
 // A server is a process, and a machine may be busy.
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 registerOnce(tools);
 
 const SERVER = join(import.meta.dirname, "fixtures/mcp-server.mjs");
@@ -240,7 +240,8 @@ describe.each([
     const begun = performance.now();
     const { notes } = await converse({ tools: http(), say: (turn) => (turn === 0 ? callOf("die") : "done") });
     expect(notes[0]!.error).toMatch(/the connection ended without an answer|fetch failed|terminated/);
-    expect(performance.now() - begun).toBeLessThan(10_000);
+    // At the latest a call ends after a minute.
+    expect(performance.now() - begun).toBeLessThan(50_000);
     await start();
   });
 });
