@@ -41,7 +41,7 @@ export default {
   // leave than the half second after which it is called stuck.
   workerIdleMemoryLimit: "256MB",
   // A busy machine is slow, not wrong.
-  testTimeout: 30_000,
+  testTimeout: 120_000,
   projects: [
     project(
       "unit",

@@ -11,7 +11,7 @@ import { callOf, registerOnce, toolAgent } from "./support/conversation.ts";
 import { GenerationServer, HttpRollout, tokens } from "./support/http-rollout.ts";
 import { events, testTools, toolsFile } from "./support/tools.ts";
 
-jest.setTimeout(30_000);
+jest.setTimeout(300_000);
 registerOnce(testTools);
 
 const SAMPLING = { temperature: 1, top_k: -1, top_p: 1, stop_token_ids: [] };

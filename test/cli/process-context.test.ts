@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it, jest } from "@jest/globals";
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 const CONTEXT = new URL("../../core/cli/process-context.ts", import.meta.url).href;
 

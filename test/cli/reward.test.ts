@@ -51,7 +51,7 @@ describe("verl reward run", () => {
     });
     const { stdout: text } = await cli(argv, { cwd });
     expect(text).toContain("mean 1; 2 rows changed");
-  }, 30_000);
+  }, 300_000);
 
   it("needs no model to score text, though the config names one; a manager that counts tokens does", async () => {
     const cwd = folder(lines(row("abc", "abc", 1, { response_ids: [1, 2] })));
@@ -62,7 +62,7 @@ describe("verl reward run", () => {
     expect(JSON.parse(stdout)).toMatchObject({ scored: 1, score: { mean: 1 } });
     const counting = await cli([...argv, "--manager", "dapo"], { cwd });
     expect(counting).toMatchObject({ code: 2, stderr: expect.stringContaining("models/elsewhere") });
-  }, 60_000);
+  }, 300_000);
 
   it("fails when too many answers have no score, and still tells the rest", async () => {
     const cwd = folder(lines(row("abc", "abc", 1), row("boom", "abc", 1)));

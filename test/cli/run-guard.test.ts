@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { describe, expect, it, jest } from "@jest/globals";
 
 // Each work is a process of its own that compiles the sources.
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 const GUARD = new URL("../../core/cli/run-guard.ts", import.meta.url).href;
 const STRAYS = new URL("../../core/errors/stray-errors.ts", import.meta.url).href;

@@ -11,7 +11,7 @@ import { loadPlugin } from "./load-dispatch-modes.ts";
 import { MeshedRole } from "./workers/meshed-role.ts";
 
 // The threads' sources are compiled when they start.
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 beforeAll(loadPlugin);
 

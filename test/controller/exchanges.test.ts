@@ -14,7 +14,7 @@ import { Meeting } from "./workers/meeting.ts";
 /* Exchanges between ranks belong to the call in which they are made, wherever the ranks are. */
 
 // The threads' sources are compiled when they start.
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 beforeAll(loadPlugin);
 

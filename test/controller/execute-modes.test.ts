@@ -9,7 +9,7 @@ import { loadPlugin } from "./load-dispatch-modes.ts";
 import { Chosen } from "./workers/chosen.ts";
 
 // The threads' sources are compiled when they start.
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const rows = DataProto.fromSingleDict({ at: ["0", "1", "2", "3", "4"] });
 

@@ -6,7 +6,7 @@ import { loadPlugin } from "./load-dispatch-modes.ts";
 import { SelfStarting } from "./workers/self-starting.ts";
 
 // The threads' sources are compiled when they start.
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 beforeAll(loadPlugin);
 

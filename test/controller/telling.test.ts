@@ -13,7 +13,7 @@ import { Telling } from "./workers/telling.ts";
 /* A worker that tells of its work does the work, whatever it tells. */
 
 // The threads' sources are compiled when they start.
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 beforeAll(loadPlugin);
 

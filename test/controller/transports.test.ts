@@ -17,7 +17,7 @@ import { Contrary, Lost, Noted, Stubborn, Unborn, Unending } from "./workers/con
 /* What a group does is the same wherever its ranks are. */
 
 // The threads' sources are compiled when they start.
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 beforeAll(loadPlugin);
 

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it, jest } from "@jest/globals";
 import { root } from "../docs/blocks.ts";
 
 // Each try is a process that compiles the sources.
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 const work = mkdtempSync(join(tmpdir(), "verl-interrupt-"));
 afterAll(() => rmSync(work, { recursive: true }));

@@ -5,7 +5,7 @@ import { FEW_CONVERSATIONS, maskConversations, type Conversation } from "../../c
 import { errorOf, SORT_MODEL, WordTokenizer } from "./helpers.ts";
 
 // Threads load the sources through a loader, slowly on a busy machine.
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const sort = await loadTokenizer(SORT_MODEL);
 const conversations = Array.from({ length: FEW_CONVERSATIONS + 250 }, (_, row): Conversation => {

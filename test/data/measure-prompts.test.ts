@@ -8,7 +8,7 @@ import { FEW, measurePrompts } from "../../core/data/prompts/measure-prompts.ts"
 import { folderWith, SORT_MODEL, WordTokenizer } from "./helpers.ts";
 
 // Threads load the sources through a loader, slowly on a busy machine.
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const cache = folderWith({});
 const files = (): string[] =>

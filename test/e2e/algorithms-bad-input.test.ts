@@ -10,7 +10,7 @@ import { SingleTurnAgentLoop } from "../../plugins/agent-loop/single-turn.ts";
 import { registerAll, trainFully, type FullRun } from "../trainer/support/full-run.ts";
 import { runFolder } from "../trainer/support/tiny-run.ts";
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 registerAll();
 
 /** The step from which `test-broken` and `test-weighed` break the second token of the third row. */

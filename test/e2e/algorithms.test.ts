@@ -9,7 +9,7 @@ import { runFolder } from "../trainer/support/tiny-run.ts";
  * Ten steps of the quickstart's model with every advantage estimator and every loss. In one process: starting takes longer than training.
  */
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 registerAll();
 
 /** A loss that makes sense with each estimator; the default for those that are not named here. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it, jest } from "@jest/globals";
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 const ROOT = join(import.meta.dirname, "../..");
 

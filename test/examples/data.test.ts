@@ -7,7 +7,7 @@ import { cli } from "../cli/helpers.ts";
 import { folderWith } from "../data/helpers.ts";
 
 // The first command loads every built-in, slowly on a busy machine.
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const SUMS = "examples/data/sums.jsonl";
 const out = folderWith({});

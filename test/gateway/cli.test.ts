@@ -11,7 +11,7 @@ import { cli } from "../cli/helpers.ts";
 import { recordingLogger } from "../data/helpers.ts";
 import { tokenizer } from "./support.ts";
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 const folder = mkdtempSync(join(tmpdir(), "verl-gateway-"));
 const model = join(folder, "model");
 afterAll(() => rmSync(folder, { recursive: true }));

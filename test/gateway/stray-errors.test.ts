@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, jest } from "@jest/globals";
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 const folder = mkdtempSync(join(tmpdir(), "verl-stray-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 

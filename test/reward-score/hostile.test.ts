@@ -73,7 +73,7 @@ describe.each(rewardScores.map(({ key, entry }) => [key, entry] as const))("%s",
         }
       }
     }
-  }, 60_000);
+  }, 300_000);
 
   it("gets through short answers that explode", async () => {
     for (const answer of [

@@ -70,7 +70,7 @@ describe.each(["process", "thread"] as const)("a pool of a %s each", (isolation)
       "not_finite: the score function returned NaN",
     ]);
     expect((await score(pool, ["x", "yy", "zzz", "w"])).map(brief)).toEqual([1, 2, 3, 1]);
-  }, 90_000);
+  }, 300_000);
 
   it("outlives a function that takes memory without end, or ends its host", async () => {
     const pool = await poolOf({ isolation });
@@ -84,7 +84,7 @@ describe.each(["process", "thread"] as const)("a pool of a %s each", (isolation)
       expect.stringMatching(/^error: /),
       2,
     ]);
-  }, 90_000);
+  }, 300_000);
 });
 
 describe("a pool of processes", () => {
@@ -102,7 +102,7 @@ describe("a pool of processes", () => {
       expect.stringMatching(/^error: RangeError/),
       1,
     ]);
-  }, 90_000);
+  }, 300_000);
 
   it("loses none of many quick answers to those that end their process", async () => {
     const pool = await poolOf({ timeoutS: 2 });
@@ -115,26 +115,26 @@ describe("a pool of processes", () => {
     Object.assign(expected, { 40: late, 299: late, 150: "error: the scoring process ended itself with code 3" });
     expected[90] = expected[91] = "memory: the score function took more than 96 MiB";
     expect(rewards).toEqual(expected);
-  }, 90_000);
+  }, 300_000);
 
   it("hands on answers and results of any length", async () => {
     const pool = await poolOf({ workers: 1 });
     const [long, longer, short] = await score(pool, ["long", "é".repeat(6_000_000), "a"]);
     expect(long!.extra["text"]).toBe("é".repeat(300_000));
     expect([longer!, short!].map(brief)).toEqual([6_000_000, 1]);
-  }, 90_000);
+  }, 300_000);
 
   it("has one call at a time, whatever waits behind it", async () => {
     const pool = await poolOf({ name: "alone", workers: 1 });
     const rewards = await score(pool, Array<string>(20).fill("a"));
     expect(rewards.map(brief)).toEqual(Array(20).fill(1));
-  }, 90_000);
+  }, 300_000);
 
   it("ends one whose large tables or buffers fill the memory", async () => {
     const pool = await poolOf();
     const full = "memory: the score function took more than 96 MiB";
     expect((await score(pool, ["map", "a", "buffers", "bb"])).map(brief)).toEqual([full, 1, full, 2]);
-  }, 90_000);
+  }, 300_000);
 
   it("leaves none behind", async () => {
     const pool = await poolOf({ timeoutS: 2, workers: 1 });
@@ -148,7 +148,7 @@ describe("a pool of processes", () => {
     await pool.dispose();
     const alive = [...pids].filter((pid) => existsSync(`/proc/${pid}`));
     expect(alive).toEqual([]);
-  }, 90_000);
+  }, 300_000);
 
   it("gives up at once when the run ends, and scores again afterwards", async () => {
     const pool = await poolOf();
@@ -157,7 +157,7 @@ describe("a pool of processes", () => {
     setTimeout(() => stop.abort(new Error("the run has ended")), 50);
     await expect(work).rejects.toThrow("the run has ended");
     expect((await score(pool, ["a"])).map(brief)).toEqual([1]);
-  }, 90_000);
+  }, 300_000);
 
   it("tells a function by its signal that its time is over", async () => {
     const pool = await poolOf({ name: "told", timeoutS: 0.2 });
@@ -166,7 +166,7 @@ describe("a pool of processes", () => {
     do expect((await score(pool, [file])).map(brief)).toEqual(["timeout: timed out after 0.2 s"]);
     while (!existsSync(file));
     expect(readFileSync(file, "utf8")).toContain("timed out after 0.2 s");
-  }, 90_000);
+  }, 300_000);
 
   it("says before the first answer that a file does not load there", async () => {
     const folder = folderWith({
@@ -182,7 +182,7 @@ export const compute_score = () => 1;`,
     const error = await errorOf(() => scorer!.start());
     expect(error.code).toBe("VERL_REWARD_FUNCTION_FILE");
     expect(error.message).toContain("only in the trainer");
-  }, 90_000);
+  }, 300_000);
 
   it("leaves a sample unscored that cannot be handed to another process", async () => {
     const pool = await poolOf({ workers: 1 });
@@ -193,7 +193,7 @@ export const compute_score = () => 1;`,
       expect.stringMatching(/^error: the sample cannot be handed on: .*could not be cloned/),
       2,
     ]);
-  }, 90_000);
+  }, 300_000);
 
   it("does not take functions that exist in this process alone", async () => {
     const pool = { workers: 1, isolation: "process", memoryLimitMb: 64 } as const;

@@ -94,7 +94,6 @@ describe("a call that is tried again", () => {
   });
 
   it("is given up at once where no time is left for another attempt", async () => {
-    // Longer than a test may take.
     await expect(withDeadline(50, (signal) => withRetries(busy(3600), { signal }))).rejects.toThrow(
       "HTTP 429: busy (1 attempt; Retry-After 3600 s)",
     );

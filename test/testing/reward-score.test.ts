@@ -6,7 +6,7 @@ import { testRewardScore, type RewardScoreCase } from "../../core/testing/index.
 import { faultsOfData, testFaults } from "./faults.ts";
 
 // The slow one is waited for.
-jest.setTimeout(30_000);
+jest.setTimeout(300_000);
 
 const score = (given: ScoreFunction): RewardScore => ({ description: "Right or wrong.", score: given });
 const honest = score(({ solution_str, ground_truth }) => Number(solution_str === (ground_truth as { is: string }).is));

@@ -5,7 +5,7 @@ import { load } from "../config/support.ts";
 import { registerBuiltIns } from "../trainer/support/built-ins.ts";
 import { ppoConfig, recordingStream, runFolder } from "../trainer/support/tiny-run.ts";
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 beforeAll(registerBuiltIns);
 
 async function tracesOf(...overrides: string[]): Promise<Record<string, unknown>[] | undefined> {

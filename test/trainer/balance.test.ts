@@ -7,7 +7,7 @@ import { registerAll, trainFully } from "./support/full-run.ts";
 import { timeless } from "./support/read-run.ts";
 import { runFolder } from "./support/tiny-run.ts";
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 beforeAll(registerAll);
 
 const ascending = (rows: Iterable<number>): number[] => [...rows].sort((a, b) => a - b);

@@ -10,7 +10,7 @@ import { grpo } from "../../plugins/advantage/grpo.ts";
 import { registerAll, trainFully } from "./support/full-run.ts";
 import { ppoConfig, runFolder } from "./support/tiny-run.ts";
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 /** What the estimator was given. */
 let unscored: Uint8Array | undefined;

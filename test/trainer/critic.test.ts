@@ -12,7 +12,7 @@ import { registerBuiltIns } from "./support/built-ins.ts";
 import { metricsOf, timeless } from "./support/read-run.ts";
 import { ppoConfig, recordingStream, runFolder } from "./support/tiny-run.ts";
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 let stopAt = Infinity;
 let stop = new AbortController();

@@ -7,7 +7,7 @@ import { SequentialSampler } from "../../plugins/sampler/sequential.ts";
 import { registerBuiltIns } from "./support/built-ins.ts";
 import { ppoConfig, recordingStream, runFolder } from "./support/tiny-run.ts";
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const SOURCE = "verl-plugin-x@1.0.0";
 const THROWN = new TypeError("x is not a function");

@@ -6,7 +6,7 @@ import { countGroups, judgeGroups } from "../../core/trainer/filter-groups-judge
 import { registerAll, trainFully } from "./support/full-run.ts";
 import { runFolder } from "./support/tiny-run.ts";
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 let stop = new AbortController();
 

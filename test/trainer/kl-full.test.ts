@@ -6,7 +6,7 @@ import { registerBuiltIns } from "./support/built-ins.ts";
 import { metricsOf } from "./support/read-run.ts";
 import { ppoConfig, recordingStream, runFolder } from "./support/tiny-run.ts";
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 beforeAll(() => {
   registerBuiltIns();
   registries.kl_penalty.register("full", full);

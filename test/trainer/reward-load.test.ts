@@ -6,7 +6,7 @@ import { PpoTrainer } from "../../core/trainer/ppo-trainer.ts";
 import { registerBuiltIns } from "./support/built-ins.ts";
 import { ppoConfig, recordingStream, runFolder } from "./support/tiny-run.ts";
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 let disposed = 0;
 

@@ -13,7 +13,7 @@ import { vanilla } from "../../plugins/policy-loss/vanilla.ts";
 import { registerAll, trainFully } from "./support/full-run.ts";
 import { runFolder } from "./support/tiny-run.ts";
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 /** What the estimator got and gave, step by step. */
 let seen: (AdvantageInput & AdvantageOutput)[] = [];

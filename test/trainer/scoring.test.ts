@@ -11,7 +11,7 @@ import { registerBuiltIns } from "./support/built-ins.ts";
 import { metricsOf, timeless } from "./support/read-run.ts";
 import { ppoConfig, recordingStream, runFolder } from "./support/tiny-run.ts";
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 let events: string[] = [];
 /** A row of each step waits until another was scored. */

@@ -13,7 +13,7 @@ import { ActorRolloutRefWorker } from "../../core/trainer/workers/actor-rollout-
 import { registerAll, trainFully } from "./support/full-run.ts";
 import { ppoConfig, runFolder } from "./support/tiny-run.ts";
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const MARKED = [
   "reward_model.reward_manager=marked",

@@ -10,7 +10,7 @@ import { metricsOf, timeless } from "./support/read-run.ts";
 import { ppoConfig, recordingStream, runFolder, sftConfig } from "./support/tiny-run.ts";
 
 // Graphs are compiled in the first steps, slowly on a busy machine.
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 beforeAll(registerBuiltIns);
 
