@@ -1,4 +1,4 @@
-import { VerlError } from "verl";
+import { isTransient, VerlError, withRetries, type RetryPause } from "verl";
 import { dataText } from "./large-integers.ts";
 import type { McpServer } from "./servers-file.ts";
 import { McpSession } from "./session.ts";
@@ -12,6 +12,9 @@ export interface ListedTool {
 
 /** Lists are paged; no honest server has more. */
 const MOST_PAGES = 100;
+
+/** Once again, at once: `fetch` may have taken a connection that the server was just closing. */
+const onceMore: RetryPause = (error, attempt) => (attempt === 1 && isTransient(error) ? 0 : undefined);
 
 /** The connection to one MCP server. One that broke, or whose session the server has forgotten, is opened anew by the next call. */
 export class McpConnection {
@@ -87,7 +90,7 @@ export class McpConnection {
 
   private async open(): Promise<McpSession> {
     try {
-      return await McpSession.open(this.server, this.timeout);
+      return await withRetries(() => McpSession.open(this.server, this.timeout), { pause: onceMore });
     } catch (cause) {
       if (cause instanceof VerlError) throw cause;
       throw new VerlError(
