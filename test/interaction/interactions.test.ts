@@ -204,7 +204,7 @@ describe("a user played by a model", () => {
   });
 
   it.each([
-    [{ status: 500, body: "oops" }, "HTTP 500: oops (2 attempts)"],
+    [{ status: 500, body: "oops" }, "HTTP 500: oops (3 attempts)"],
     [{ status: 429, body: "{}", headers: { "retry-after": "20" } }, "HTTP 429: {} (1 attempt; Retry-After 20 s)"],
     [{ status: 401, body: "no key" }, "HTTP 401: no key"],
     [{ status: 200, body: "<html>" }, "the answer is no JSON: <html>"],
@@ -213,7 +213,7 @@ describe("a user played by a model", () => {
   ])("fails the sample with what its service did: %j", async (given, why) => {
     answer = given;
     const interactions = file(', api_key_env: ""');
-    const run = converse({ interactions, row, overrides: ["tool_timeout_s=1"], say: () => "x" });
+    const run = converse({ interactions, row, overrides: ["tool_timeout_s=3.4"], say: () => "x" });
     await expect(run).rejects.toThrow(`the model "m" gave no answer: ${why}`);
     answer = undefined;
   });
