@@ -18,4 +18,4 @@ export * from "./tool.ts";
 export * from "./tracing/index.ts";
 export * from "./trajectory.ts";
 export { truncateText, type TruncateSide } from "./truncate-text.ts";
-export { driftError, isRefusal, TurnTokens, type TemplateDrift } from "./turn-tokens.ts";
+export { driftError, TurnTokens, type TemplateDrift } from "./turn-tokens.ts";

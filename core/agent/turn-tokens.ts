@@ -34,7 +34,7 @@ interface Beginning {
 
 /** A place where a chat template changed what the model had been shown. */
 export interface TemplateDrift {
-  /** The first token that differs, as it was shown and as the template has it now; empty where a text ends. */
+  /** The first token that differs, as it was shown and as the template has it now; empty where a text ends. Where there are no tokens for a text, the character. */
   shown: string;
   now: string;
   /** Characters before it. */
@@ -194,11 +194,11 @@ export class TurnTokens {
   private closing(stand: ChatMessage, tail: string, last: number | undefined): string {
     const end = last === undefined ? "" : this.tokenizer.decode([last]);
     if (end.trim() !== "") {
-      const sampled = [tail, this.answeredBy(stand).tail].find((text) => this.encode(text).includes(last!));
+      const sampled = [tail, this.answeredBy(stand).tail].find((text) => this.encodeEnd(text).includes(last!));
       if (sampled !== undefined) return sampled.slice(sampled.lastIndexOf(end) + end.length);
     }
     // Before the end token may be the rest of a call, which the answer has in its own way.
-    const ender = this.encode(tail).find((id) => this.isSpecial(id));
+    const ender = this.encodeEnd(tail).find((id) => this.isSpecial(id));
     if (ender === undefined) return stand.tool_calls === undefined ? tail : this.answeredBy(BARE).tail;
     const text = this.tokenizer.decode([ender]);
     const at = tail.indexOf(text);
@@ -214,10 +214,31 @@ export class TurnTokens {
     return this.tokenizer.encode(text, { addSpecialTokens: false });
   }
 
+  /** Tokens of a text that may begin in the midst of one: a closed vocabulary may have none for the rest of it, which is left out. */
+  private encodeEnd(text: string): Int32Array {
+    for (let at = 0; at < text.length; at += 1) {
+      const ids = this.encodable(text.slice(at));
+      if (ids !== undefined) return ids;
+    }
+    return new Int32Array();
+  }
+
+  /** Tokens of a text; undefined where the tokenizer has none for a part of it. */
+  private encodable(text: string): Int32Array | undefined {
+    try {
+      return this.encode(text);
+    } catch (error) {
+      if (isVerlError(error) && error.code === "VERL_DATA_UNENCODABLE") return undefined;
+      throw error;
+    }
+  }
+
   /** Where `now` does not go on from `shown`; undefined when it does. */
   compare(shown: string, now: string): TemplateDrift | undefined {
     if (now.startsWith(shown)) return undefined;
-    const [before, after] = [this.encode(shown), this.encode(now)];
+    const [before, after] = [this.encodable(shown), this.encodable(now)];
+    // A template may write calls with characters that no model samples.
+    if (before === undefined || after === undefined) return firstCharacter(shown, now);
     const differing = before.findIndex((id, index) => id !== after[index]);
     const first = differing < 0 ? before.length : differing;
     const token = (ids: Int32Array): string => this.tokenizer.decode(ids.subarray(first, first + 1));
@@ -226,8 +247,14 @@ export class TurnTokens {
   }
 }
 
+function firstCharacter(shown: string, now: string): TemplateDrift {
+  let at = 0;
+  while (at < shown.length && shown[at] === now[at]) at += 1;
+  return { at, shown: shown.charAt(at), now: now.charAt(at), text: now };
+}
+
 /** The template raised an error of its own. */
-export const isRefusal = (error: unknown): error is VerlError =>
+const isRefusal = (error: unknown): error is VerlError =>
   isVerlError(error) && error.code === "VERL_DATA_CHAT_TEMPLATE";
 
 /** An error that names the first differing token. */

@@ -1,6 +1,5 @@
 import {
   driftError,
-  isRefusal,
   TrajectoryRecorder,
   type AgentContext,
   type AgentSample,
@@ -14,6 +13,7 @@ import {
   type TrajectoryEnd,
   type TurnTokens,
 } from "verl";
+import { endText } from "./end-text.ts";
 
 export interface HistoryParts {
   tokenizer: Tokenizer;
@@ -25,9 +25,6 @@ export interface HistoryParts {
   limits: PpoConfig["actor_rollout_ref"]["rollout"]["multi_turn"];
   log: Logger;
 }
-
-/** Characters that the first token of an answer is in. */
-const BEGINNING = 64;
 
 /** What was said in a conversation, as messages and as the tokens that the model was shown and sampled. */
 export class ConversationHistory {
@@ -46,7 +43,7 @@ export class ConversationHistory {
 
   /** Notes what the model is asked first. */
   begin(): void {
-    if (this.parts.looksForDrift) this.shown = this.parts.tokens.render(this.said);
+    if (this.parts.looksForDrift) this.shown = this.looking(() => this.parts.tokens.render(this.said));
   }
 
   get messages(): readonly ChatMessage[] {
@@ -89,7 +86,8 @@ export class ConversationHistory {
 
   /** The metric `agent_loop/template_drift`: 1 where the template has rewritten the history. */
   reportDrift(): void {
-    if (this.shown !== undefined) this.parts.ctx.metric("agent_loop/template_drift", Number(this.drifts > 0));
+    const drifted = this.drifts > 0;
+    if (drifted || this.shown !== undefined) this.parts.ctx.metric("agent_loop/template_drift", Number(drifted));
   }
 
   end(end: TrajectoryEnd): Trajectory {
@@ -105,7 +103,7 @@ export class ConversationHistory {
     const answer = [...this.said];
     this.said.push(...messages);
     if (this.shown === undefined) return false;
-    const drift = this.driftSince(answer);
+    const drift = this.looking(() => this.driftSince(answer));
     if (drift === undefined) return false;
     this.drifts += 1;
     const error = driftError(drift, "history", messages);
@@ -115,23 +113,34 @@ export class ConversationHistory {
       return false;
     }
     log.warnOnce("template_drift", `${error.message} The conversations go on with the rewritten history.`);
-    this.trajectory.fork(tokens.encode(drift.text));
+    const rewritten = this.looking(() => tokens.encode(drift.text));
+    if (rewritten === undefined) return false;
+    this.trajectory.fork(rewritten);
     return true;
   }
 
   /** How the template has what was shown now, if otherwise. @param answer the messages up to the newest answer. */
   private driftSince(answer: readonly ChatMessage[]): TemplateDrift | undefined {
-    const { tokens, limits, log } = this.parts;
+    const { tokens } = this.parts;
+    const shown = this.shown!;
+    const now = tokens.render(this.said);
+    this.shown = now;
+    const drift = tokens.compare(shown, now) ?? this.answerDrift(answer, shown, now);
+    return drift && { ...drift, text: now };
+  }
+
+  /**
+   * What the work of looking comes to. Unless drift is to fail the sample, no error of it does: the conversation is only looked at no more.
+   * Templates refuse parallel calls, or a call that could not be read; the model is shown them all the same, one by one.
+   */
+  private looking<T>(work: () => T): T | undefined {
+    const { limits, log } = this.parts;
     try {
-      const shown = this.shown!;
-      const now = tokens.render(this.said);
-      this.shown = now;
-      const drift = tokens.compare(shown, now) ?? this.answerDrift(answer, shown, now);
-      return drift && { ...drift, text: now };
+      return work();
     } catch (error) {
-      if (!isRefusal(error) || limits.template_drift === "fail") throw error;
-      // Parallel calls, or a call that could not be read: the model is shown them all the same, one by one.
-      log.warnOnce("template_refusal", `${error.message} Such conversations are not looked at for template drift.`);
+      if (limits.template_drift === "fail") throw error;
+      const told = error instanceof Error ? error.message : String(error);
+      log.warnOnce("template_refusal", `${told} Such conversations are not looked at for template drift.`);
       this.shown = undefined;
       return undefined;
     }
@@ -144,16 +153,25 @@ export class ConversationHistory {
   private answerDrift(messages: readonly ChatMessage[], shown: string, now: string): TemplateDrift | undefined {
     const { tokenizer, tokens } = this.parts;
     const { tool_calls, reasoning_content: thought = "" } = messages.at(-1)!;
-    const ended = tokenizer.decode(this.newest.subarray(-1), { skipSpecialTokens: true }) === "";
+    const ended = endText(tokenizer, this.newest) !== "";
     const sampled = tokenizer.decode(ended ? this.newest.subarray(0, -1) : this.newest);
     const kept = now.slice(shown.length);
     if (tool_calls === undefined) {
       return withoutSpace(kept).startsWith(withoutSpace(sampled)) ? undefined : tokens.compare(shown + sampled, now);
     }
-    const drift = tokens.compare(tokens.render(messages, false), now);
-    const first = (text: string): number | undefined => tokens.encode(text.trimStart().slice(0, BEGINNING))[0];
-    return first(kept) === first(sampled) && kept.includes(thought as string) ? undefined : drift;
+    const begins = kept.trimStart().startsWith(firstToken(tokenizer, this.newest));
+    if (begins && kept.includes(thought as string)) return undefined;
+    return tokens.compare(tokens.render(messages, false), now);
   }
 }
 
 const withoutSpace = (text: string): string => text.replace(/\s+/g, "");
+
+/** The first token that says something, or so many as make a letter. */
+function firstToken(tokenizer: Tokenizer, ids: Int32Array): string {
+  for (let count = 1; count <= ids.length; count += 1) {
+    const text = tokenizer.decode(ids.subarray(0, count)).trimStart();
+    if (text !== "" && !text.endsWith("\uFFFD")) return text;
+  }
+  return "";
+}

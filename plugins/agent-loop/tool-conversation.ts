@@ -14,6 +14,7 @@ import {
   type TrajectoryEnd,
 } from "verl";
 import { ConversationHistory, type HistoryParts } from "./conversation-history.ts";
+import { endText } from "./end-text.ts";
 import { InteractionSession } from "./interaction-session.ts";
 
 /** What a conversation does next; the loop goes from one to the other until `terminated`. */
@@ -192,11 +193,14 @@ export class ToolConversation {
   /** Parses the newest generation, and puts it into the history. */
   private read({ ids }: Generation, prompt: Int32Array): void {
     const { parser, tokenizer } = this.parts;
-    const answer = parser.parse(tokenizer.decode(ids), {
+    const parsed = parser.parse(tokenizer.decode(ids), {
       tools: this.schemas,
       finishReason: "stop",
       startsInReasoning: startsInReasoning(tokenizer, prompt),
     });
+    // Parsers know the end tokens of the models that they are for, and no other.
+    const end = endText(tokenizer, ids);
+    const answer = { ...parsed, content: without(end, parsed.content), reasoning: without(end, parsed.reasoning) };
     this.answer = answer;
     this.history.answered(answer.calls.length === 0 ? this.withoutCalls(ids) : this.withCalls());
   }
@@ -208,7 +212,7 @@ export class ToolConversation {
     const { content, reasoning, errors } = this.answer!;
     return errors.length > 0 || tokenizer.decode(ids).startsWith(text)
       ? { role: "assistant", content: text }
-      : { role: "assistant", content: content.trim(), ...thought(reasoning) };
+      : { role: "assistant", content, ...thought(reasoning) };
   }
 
   private withCalls(): ChatMessage {
@@ -216,7 +220,7 @@ export class ToolConversation {
     const names = this.callIds();
     return {
       role: "assistant",
-      content: content.trim(),
+      content,
       ...thought(reasoning),
       // Templates take arguments as an object; as text many would encode them twice.
       tool_calls: calls.map((call, index) => {
@@ -253,6 +257,12 @@ export class ToolConversation {
   }
 }
 
+/** A text without the end token that it ends with. */
+const without = (end: string, text: string): string => {
+  const trimmed = text.trim();
+  return trimmed.endsWith(end) ? trimmed.slice(0, trimmed.length - end.length).trim() : trimmed;
+};
+
 /** Reasoning, under both names that templates have for it. */
 const thought = (reasoning: string): object =>
-  reasoning === "" ? {} : { reasoning_content: reasoning.trim(), thinking: reasoning.trim() };
+  reasoning === "" ? {} : { reasoning_content: reasoning, thinking: reasoning };

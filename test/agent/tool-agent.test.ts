@@ -95,6 +95,20 @@ describe("the tool agent", () => {
     expect(trajectory.extraFields.termination_reason).toBe("response_length");
   });
 
+  it("has the words of an answer with calls in the history, and not the token that ended it", async () => {
+    const { prompts } = await converse({
+      tools: ADD,
+      // Shows what the history has, once the answer is not the last message.
+      template: `{% for message in messages %}<|{{ message.role }}|>{% if message.tool_calls and not loop.last %}[{{ message.content }}]{% else %}{{ message.content }}{% endif %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`,
+      overrides: ["template_drift=fork"],
+      say: (turn) => ["", "Let me see. "].map((words) => words + callOf("add", { a: 2, b: 3 }))[turn] ?? "It is 5.",
+    });
+    const result = "<|tool|>5<|end|>";
+    expect(prompts[2]).toBe(
+      `<|user|>go<|end|><|assistant|>[]<|end|>${result}<|assistant|>[Let me see.]<|end|>${result}<|assistant|>`,
+    );
+  });
+
   it("ends an empty first generation with an empty response", async () => {
     const { trajectory } = await converse({ say: () => ({ text: "", stopReason: "stop" }) });
     expect(trajectory).toMatchObject({ segments: [], stopReason: "stop" });

@@ -1,4 +1,5 @@
 import { ChatTemplate } from "../../../core/data/chat-template.ts";
+import { VerlError } from "../../../core/errors/index.ts";
 import type { ChatMessage, ChatTemplateOptions, Tokenizer } from "../../../core/data/tokenizer.ts";
 
 /** Texts that are a token each; the second special one ends answers. */
@@ -31,9 +32,11 @@ export class ChatTokenizer implements Tokenizer {
   private readonly marks: readonly string[];
   private readonly specials: number;
 
+  /** @param without characters that it has no token for. */
   constructor(
     readonly chatTemplate: string = APPENDING,
     { special, plain }: Marks = MARKS,
+    private readonly without = "",
   ) {
     this.template = new ChatTemplate(chatTemplate, { bos_token: "<s>", eos_token: special[1] }, "test");
     this.marks = [...special, ...plain];
@@ -44,6 +47,8 @@ export class ChatTokenizer implements Tokenizer {
     const ids: number[] = [];
     for (let at = 0; at < text.length;) {
       const mark = this.marks.findIndex((candidate) => text.startsWith(candidate, at));
+      if (mark < 0 && this.without.includes(text[at]!))
+        throw new VerlError("VERL_DATA_UNENCODABLE", `The tokenizer has no token for "${text[at]}".`);
       ids.push(mark < 0 ? FIRST_CHARACTER + text.charCodeAt(at) : mark);
       at += mark < 0 ? 1 : this.marks[mark]!.length;
     }

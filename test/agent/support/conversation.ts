@@ -46,6 +46,8 @@ export interface ConversationOptions {
   overrides?: readonly string[];
   template?: string;
   marks?: Marks;
+  /** Characters that the tokenizer has no token for. */
+  without?: string;
   row?: Record<string, unknown>;
   maxTokens?: number;
   rollout?: RolloutEngine;
@@ -53,7 +55,14 @@ export interface ConversationOptions {
 }
 
 /** A tool agent with the container and the parts of a run. */
-export function toolAgent({ tools, interactions, overrides = [], template, marks }: Omit<ConversationOptions, "say">) {
+export function toolAgent({
+  tools,
+  interactions,
+  overrides = [],
+  template,
+  marks,
+  without,
+}: Omit<ConversationOptions, "say">) {
   const config: PpoConfig = loadConfig({
     schema: "ppo",
     overrides: [
@@ -63,7 +72,7 @@ export function toolAgent({ tools, interactions, overrides = [], template, marks
     ],
   }).config;
   const log = recordingLogger();
-  const tokenizer = new ChatTokenizer(template, marks);
+  const tokenizer = new ChatTokenizer(template, marks, without);
   const container = createRunContainer({ [CONFIG]: config, [LOGGER]: log, [TOKENIZER]: tokenizer });
   const parts = new AgentParts(container, config, log);
   container.bind({ [AGENT_PARTS]: parts });
