@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 import type { ChatMessage } from "../data/tokenizer.ts";
 import { isVerlError, VerlError, type ErrorLocation } from "../errors/index.ts";
 import { importSource } from "../registry/import-source.ts";
+import { describeValue } from "../reward/sample-reward.ts";
 
 /** What an agent is asked to do: one row of the dataset. */
 export interface AgentTask {
@@ -55,8 +56,10 @@ export async function loadAgentFunction(path: string, name: string): Promise<Age
   }
   const found = module[name];
   if (typeof found === "function") return found as AgentFunction;
-  throw new VerlError("VERL_AGENT_FUNCTION", `The agent's file exports no function "${name}".`, {
+  const what = name in module ? `"${name}", which is ${describeValue(found)}` : `no function "${name}"`;
+  const functions = Object.keys(module).filter((key) => typeof module[key] === "function");
+  throw new VerlError("VERL_AGENT_FUNCTION", `The agent's file exports ${what}.`, {
     location,
-    hint: `It exports ${Object.keys(module).join(", ") || "nothing"}. Export an async function (task, { baseURL, apiKey }), and name it in \`function\`.`,
+    hint: `It exports ${functions.length === 0 ? "no function" : `the functions ${functions.join(", ")}`}. Export an async function (task, { baseURL, apiKey }), and name it in \`function\`.`,
   });
 }

@@ -4,6 +4,7 @@ import {
   branchEnds,
   CONFIG,
   containStrayErrors,
+  counted,
   Gateway,
   givenReward,
   inject,
@@ -28,6 +29,7 @@ import {
   type Tokenizer,
   type Trajectory,
 } from "verl";
+import { DroppedTokens } from "./dropped-tokens.ts";
 
 export interface GatewayAgentOptions {
   path: string;
@@ -47,6 +49,7 @@ const MODEL = "policy";
 /** Runs an agent that somebody wrote against OpenAI's API, and trains on what it sampled through the gateway. */
 export class GatewayAgentLoop extends AgentLoop {
   private readonly gateway: Gateway;
+  private readonly dropped: DroppedTokens;
   private agent: Promise<AgentFunction> | undefined;
 
   constructor(
@@ -57,6 +60,7 @@ export class GatewayAgentLoop extends AgentLoop {
     @inject(LOGGER) private readonly log: Logger,
   ) {
     super();
+    this.dropped = new DroppedTokens(options.path, log);
     this.gateway = new Gateway({
       tokenizer,
       parser: () => parts.parser,
@@ -81,12 +85,14 @@ export class GatewayAgentLoop extends AgentLoop {
       sticky: `${uid}/${sampleIndex}`,
     });
     const { session } = access;
+    this.dropped.begin();
     try {
       const result = await this.work(agent, { messages, row, validate }, access, ctx);
-      return this.trajectory(session, result, ctx);
+      return this.trajectory(session, result, validate, ctx);
     } finally {
       await this.gateway.close(session);
       report(session, ctx);
+      this.dropped.end();
     }
   }
 
@@ -140,28 +146,22 @@ export class GatewayAgentLoop extends AgentLoop {
     );
   }
 
-  private trajectory(session: GatewaySession, result: unknown, ctx: AgentContext): Trajectory {
+  private trajectory(session: GatewaySession, result: unknown, validate: boolean, ctx: AgentContext): Trajectory {
     const ends = branchEnds(session.exchanges);
+    if (ends.length === 0) throw this.unanswered(session);
     const end = pickBranch(ends, this.options.branches);
     if (end === undefined) {
-      throw new VerlError(
-        "VERL_AGENT_FUNCTION",
-        ends.length === 0
-          ? "The agent ended without an answer of the model, so there is nothing to train on."
-          : `The agent had ${ends.length} conversations, and \`branches\` is fail.`,
-        {
-          location: { file: this.options.path },
-          hint:
-            ends.length === 0
-              ? "Let it use the baseURL and the apiKey that it is given."
-              : "Set `branches` to longest or last to train on one of them, or let the agent only append to its messages.",
-        },
+      throw this.fault(
+        `The agent had ${ends.length} conversations, and \`branches\` is fail.`,
+        "Set `branches` to longest or last to train on one of them, or let the agent only append to its messages.",
       );
     }
     const all = session.exchanges.reduce((sum, { answer }) => sum + answer.ids.length, 0);
+    const dropped = all - sampledTokens(end);
     ctx.metric("agent_loop/gateway_branches", ends.length);
     ctx.metric("agent_loop/gateway_dropped_branches_count", ends.length - 1);
-    ctx.metric("agent_loop/gateway_dropped_tokens_count", all - sampledTokens(end));
+    ctx.metric("agent_loop/gateway_dropped_tokens_count", dropped);
+    if (!validate) this.dropped.add(all, dropped);
     const given = typeof result === "object" && result !== null && "reward" in result ? result.reward : undefined;
     const reward = givenReward(given, `The agent of ${this.options.path}`);
     return {
@@ -170,6 +170,24 @@ export class GatewayAgentLoop extends AgentLoop {
       ...(session.refusals.size > 0 ? { stopReason: "limit" as const } : {}),
       extraFields: result === undefined ? {} : { agent_result: result },
     };
+  }
+
+  private unanswered({ counts, lastError }: GatewaySession): VerlError {
+    if (lastError === undefined) {
+      return this.fault(
+        "The agent ended without an answer of the model, so there is nothing to train on.",
+        "Let it use the baseURL and the apiKey that it is given.",
+      );
+    }
+    const { status, message } = lastError;
+    return this.fault(
+      `The agent made ${counted(counts.failed, "request")}, none of which was answered, so there is nothing to train on. The last was told: ${status} ${message}`,
+      "Let the agent ask for what is served, and throw what it is told instead.",
+    );
+  }
+
+  private fault(message: string, hint: string): VerlError {
+    return new VerlError("VERL_AGENT_FUNCTION", message, { location: { file: this.options.path }, hint });
   }
 }
 

@@ -36,7 +36,7 @@ export const agentLoops = [
       "agent_loop/gateway_dropped_tokens_count": "Sampled tokens that are not trained on.",
       "agent_loop/gateway_failed_requests_count": "Requests that ended with an error.",
       "agent_loop/gateway_history_breaks_count":
-        "Requests after a sample's first answer that go on from none: the agent rewrote its messages, offered other tools, or began a task of its own.",
+        "Requests after a sample's first answer that go on from none, or from one with rewritten answers behind it: the agent rewrote its messages, offered other tools, or began a task of its own.",
       "agent_loop/gateway_requests": "Requests a sample, on average.",
       "agent_loop/gateway_sampling_overridden_count":
         "Requests for another temperature, top_p, top_k or seed; the run's own is kept.",

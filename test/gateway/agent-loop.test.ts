@@ -65,6 +65,20 @@ export const persistsElsewhere = async ({ messages }, endpoint) => {
 export const asksTwice = async ({ messages }, endpoint) => {
   await Promise.allSettled([ask(endpoint, messages), ask(endpoint, messages)]);
 };
+export const rewrites = async ({ messages }, endpoint) => {
+  const said = [...messages];
+  for (let turn = 0; turn < 3; turn++) {
+    const answer = await ask(endpoint, said);
+    said.push(turn === 0 ? answer : { role: "assistant", content: "=9" }, { role: "user", content: "1" });
+  }
+};
+export const independent = async ({ messages }, endpoint) => {
+  for (let task = 0; task < 3; task++) await ask(endpoint, [{ role: "user", content: String(task) }]);
+};
+const refused = { role: "ghost", content: "" };
+export const hides = async (_, endpoint) => { try { await ask(endpoint, [refused]); } catch {} return { reward: 0.5 }; };
+export const hidesTwo = async (_, endpoint) => { for (const role of ["a", "b"]) await ask(endpoint, [{ role }]).catch(() => {}); };
+export const notAFunction = 7;
 export const summarises = async ({ messages }, endpoint) => {
   await ask(endpoint, messages);
   return ask(endpoint, [{ role: "user", content: "1+1+1+1+1+1" }]);
@@ -74,7 +88,7 @@ writeFileSync(join(folder, "agent.mjs"), AGENT);
 writeFileSync(join(folder, "broken.mjs"), "export const = 1;");
 await loadPlugins([]);
 
-function loopOf(name = "run", rest: Record<string, unknown> = {}, promptLength = 20) {
+function loopOf(name = "run", rest: Record<string, unknown> = {}, promptLength = 20, log = recordingLogger()) {
   const container = createRunContainer({
     [CONFIG]: {
       data: { apply_chat_template_kwargs: {} },
@@ -82,7 +96,7 @@ function loopOf(name = "run", rest: Record<string, unknown> = {}, promptLength =
     },
     [TOKENIZER]: tokenizer,
     [AGENT_PARTS]: { parser: new HermesToolParser() },
-    [LOGGER]: recordingLogger(),
+    [LOGGER]: log,
   });
   const options = { path: join(folder, "agent.mjs"), function: name, ...rest };
   return container.create("agent_loop", "gateway_agent", { options });
@@ -245,6 +259,34 @@ describe("gateway_agent", () => {
     });
   });
 
+  it("counts answers that the agent replaced behind one that it handed back", async () => {
+    const rollout = new ScriptedRollout((_, number) => `=${number}`);
+    const { ctx, metrics } = contextOf(rollout, 80);
+    await loopOf("rewrites").run(SAMPLE, ctx);
+    expect(metrics).toMatchObject({
+      "agent_loop/gateway_branches": 2,
+      "agent_loop/gateway_history_breaks_count": 1,
+      "agent_loop/gateway_dropped_tokens_count": 3,
+    });
+  });
+
+  it.each([
+    ["independent", false, 1],
+    ["independent", true, 0],
+    ["run", false, 0],
+  ])("warns once of steps that mostly train on nothing (%s, validation: %s)", async (name, validate, warnings) => {
+    const told = new Map<string, string>();
+    const warnOnce = (code: string, message: string): void => void told.set(code, message);
+    const loop = loopOf(name, {}, 20, { ...recordingLogger(), warnOnce });
+    const rollout = new ScriptedRollout(calculating);
+    for (let step = 0; step < 2; step++) {
+      const samples = [0, 1, 2].map((sampleIndex) => ({ ...SAMPLE, validate, sampleIndex }));
+      await Promise.all(samples.map((sample) => loop.run(sample, contextOf(rollout).ctx)));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect([...told.values()].filter((message) => message.includes("are not trained on"))).toHaveLength(warnings);
+  });
+
   it("drops conversations by rule, and counts them", async () => {
     const rollout = () => new ScriptedRollout((_, number) => (number === 0 ? "=12345" : "=1"));
     const longest = contextOf(rollout());
@@ -260,7 +302,14 @@ describe("gateway_agent", () => {
   });
 
   it.each([
-    ["asks nothing", () => loopOf("silent"), "nothing to train on"],
+    ["asks nothing", () => loopOf("silent"), "The agent ended without an answer of the model"],
+    [
+      "hides that it was refused",
+      () => loopOf("hides"),
+      "made 1 request, none of which was answered, so there is nothing to train on. The last was told: 400 Invalid 'messages[0].role'",
+    ],
+    ["hides that it was refused twice", () => loopOf("hidesTwo"), "made 2 requests, none of which was answered"],
+    ["is no function", () => loopOf("notAFunction"), 'exports "notAFunction", which is a number'],
     ["throws", () => loopOf("throws"), "a bug of mine"],
     ["is not exported", () => loopOf("runs"), 'exports no function "runs"'],
     ["does not load", () => loopOf("run", { path: join(folder, "broken.mjs") }), "does not load"],

@@ -59,6 +59,21 @@ describe("requests of one session", () => {
     });
   });
 
+  it("go on from an answer that the client gave a name, as LangGraph does with those of a named agent", async () => {
+    const script = [callOf("1+2"), callOf("3+4"), "=3"];
+    await withSession(new ScriptedRollout((_, number) => script[number]!), async ({ client, session }) => {
+      const messages: Messages = [{ role: "user", content: "1+2", name: "u" }];
+      for (let turn = 0; turn < 3; turn++) {
+        const { choices } = await client.chat.completions.create({ model: "m", messages, tools: [CALC] });
+        const { content, tool_calls } = choices[0]!.message;
+        messages.push({ role: "assistant", content: content ?? "", tool_calls, name: "adder" });
+        for (const { id } of tool_calls ?? []) messages.push({ role: "tool", tool_call_id: id, content: "3" });
+      }
+      expect(branchEnds(session.exchanges)).toHaveLength(1);
+      expect(session.counts.historyBreaks).toBe(0);
+    });
+  });
+
   it("go on from an answer whose arguments the client's schema has changed, and train on those that were sampled", async () => {
     const script = [callOf("1"), callOf("2"), "=3"];
     await withSession(new ScriptedRollout((_, number) => script[number] ?? "=4"), async ({ client, session }) => {

@@ -24,16 +24,18 @@ export const textKey = (prompt: string | Int32Array): string =>
   hash("", typeof prompt === "string" ? prompt : [...prompt]);
 
 /**
- * What clients hand back as they got it. Reasoning is none of that, nor is white space around an answer. Nor are arguments: a client may have
- * read them by a schema that adds defaults, trims or drops. An id of the session tells a call without them; a model's own ids begin anew
- * with each answer (`functions.search:0`), so those calls are told by their arguments, too.
+ * What clients hand back as they got it. Reasoning is none of that, nor is white space around an answer, nor its name, which LangGraph gives
+ * to the answers of a named agent. Nor are arguments: a client may have read them by a schema that adds defaults, trims or drops. An id of
+ * the session tells a call without them; a model's own ids begin anew with each answer (`functions.search:0`), so those calls are told by
+ * their arguments, too.
  */
 function essence({ role, content, name, tool_call_id, tool_calls }: ChatMessage, ids: CallIds): unknown {
-  const text = role === "assistant" && typeof content === "string" ? content.trim() : content;
+  const answers = role === "assistant";
+  const text = answers && typeof content === "string" ? content.trim() : content;
   const calls = (tool_calls as readonly TemplateCall[] | undefined)?.map((call) =>
     ids.has(call.id) ? { id: call.id, name: call.function.name } : call,
   );
-  return sorted({ role, text, name, tool_call_id, calls });
+  return sorted({ role, text, name: answers ? undefined : name, tool_call_id, calls });
 }
 
 const hash = (key: string, value: unknown): string =>

@@ -12,6 +12,8 @@ export interface Prompt {
   /** Tokens of the parent's answer that it goes on from. */
   kept: number;
   added: Int32Array;
+  /** What it brings has answers that this session did not give so: the client rewrote them. */
+  rewritten?: boolean;
 }
 
 /** A place that a request can go on from: an answer in one of its forms. */
@@ -70,8 +72,10 @@ export class Conversations {
       const place = answer.role === "assistant" ? this.chats.get(keys[count]!) : undefined;
       if (place === undefined) continue;
       const { exchange: parent, kept, rest, ended } = place;
-      const after = tokens.after(answer, ended ? parent.answer.ids[kept - 1] : undefined, messages.slice(count));
-      return { parent, kept, added: rest === "" ? after : joined(tokens.encode(rest), after) };
+      const behind = messages.slice(count);
+      const after = tokens.after(answer, ended ? parent.answer.ids[kept - 1] : undefined, behind);
+      const rewritten = behind.some(({ role }) => role === "assistant");
+      return { parent, kept, added: rest === "" ? after : joined(tokens.encode(rest), after), rewritten };
     }
     return { parent: undefined, kept: 0, added: tokens.encode(tokens.render(messages)) };
   }

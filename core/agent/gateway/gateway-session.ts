@@ -4,7 +4,7 @@ import { generationFault } from "../generation-fault.ts";
 import { startsInReasoning } from "../reasoning-start.ts";
 import type { ParsedAnswer, ToolParser } from "../tool-parser.ts";
 import type { TurnTokens } from "../turn-tokens.ts";
-import { ApiError } from "./api-error.ts";
+import { ApiError, apiErrorOf } from "./api-error.ts";
 import { assistantMessage } from "./assistant-message.ts";
 import { conversationKeys, textKey } from "./conversation-keys.ts";
 import { Conversations, joined, type Prompt } from "./conversations.ts";
@@ -58,7 +58,10 @@ export interface SessionCounts {
   invalidCalls: number;
   /** Calls that the client did not get, as it asked for one at a time. */
   callsLeftOut: number;
-  /** Requests after the first answer that go on from none: the history was rewritten, the tools are others, or it is a task of its own. */
+  /**
+   * Requests after the first answer that go on from none (the history was rewritten, the tools are others, or it is a task of its own), or
+   * from an earlier one with answers behind it that were rewritten.
+   */
   historyBreaks: number;
 }
 
@@ -102,6 +105,8 @@ export class GatewaySession {
   };
   /** What requests were told that were refused because their conversation has no room left. */
   readonly refusals = new Set<string>();
+  /** What the last request was told that ended with an error. */
+  lastError: ApiError | undefined;
   private readonly callIds = new CallIds();
   private readonly conversations: Conversations;
   private readonly failures = new EngineFailures();
@@ -131,7 +136,11 @@ export class GatewaySession {
     try {
       await answer();
     } catch (error) {
-      this.counts[client.signal.aborted ? "aborted" : "failed"] += 1;
+      if (client.signal.aborted) this.counts.aborted += 1;
+      else {
+        this.counts.failed += 1;
+        this.lastError = apiErrorOf(error);
+      }
       throw error;
     }
   }
@@ -226,6 +235,7 @@ export class GatewaySession {
     const { promptLength: longest = Infinity } = this.options;
     const promptLength = parent?.promptLength ?? Math.min(added.length, longest);
     if (parent === undefined) this.admitBeginning(added.length);
+    else if (prompt.rewritten === true) this.counts.historyBreaks += 1;
     const sampling = this.sampling(request, ordinal, this.room(promptIds.length, promptLength));
     const { rollout, sticky } = this.options;
     const one = async (choice: number): Promise<Generation> => {
