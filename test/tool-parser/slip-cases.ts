@@ -155,6 +155,19 @@ const REST: ParserCase[] = [
     ],
   },
   {
+    name: "parentheses, which make no tuple without a comma",
+    format: "pythonic",
+    text: `[f(a=("long "\n  "string"), b=(-1), c=[("x"), ("y",)], d=(), e=((1), 2), g=({"k": (None)}), s=(3.10), h=(1))]`,
+    options: { tools: [tool("f", { s: { type: "string" } })] },
+    calls: [["f", { a: "long string", b: -1, c: ["x", ["y"]], d: [], e: [1, 2], g: { k: null }, s: "3.10", h: 1 }]],
+  },
+  ...["(,)", "(1,,)", "(1 2)"].map((value): ParserCase => ({
+    name: `parentheses that are wrong: ${value}`,
+    format: "pythonic",
+    text: `[f(a=${value})]`,
+    errors: ["not a literal"],
+  })),
+  {
     name: "strings side by side in JSON are no string",
     format: "hermes",
     text: '<tool_call>{"name": "f", "arguments": {"l": ["a" "b"]}}</tool_call>',

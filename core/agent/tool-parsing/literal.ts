@@ -100,6 +100,7 @@ class LiteralReader {
     if (letter in CLOSERS) {
       if (depth >= MAX_DEPTH) return this.fail("letter");
       this.at += 1;
+      if (letter === "(") return this.parentheses(depth + 1);
       return letter === "{" ? this.object(depth + 1) : this.list(CLOSERS[letter] as string, depth + 1);
     }
     const from = this.at;
@@ -110,8 +111,17 @@ class LiteralReader {
     return this.fail("letter");
   }
 
-  private list(closer: string, depth: number): unknown[] {
-    const items: unknown[] = [];
+  /** A tuple, or one value: commas make a tuple, the brackets alone do not. */
+  private parentheses(depth: number): unknown {
+    if (this.closes(")")) return [];
+    const value = this.value(depth);
+    if (this.stop !== undefined || !this.separates(")")) return value;
+    const items = [value];
+    this.note(items, 0);
+    return this.list(")", depth, items);
+  }
+
+  private list(closer: string, depth: number, items: unknown[] = []): unknown[] {
     while (!this.closes(closer)) {
       items.push(this.value(depth));
       this.note(items, items.length - 1);
