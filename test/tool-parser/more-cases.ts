@@ -1,4 +1,5 @@
 import type { ParserCase } from "./public-reports.ts";
+import { SCHEMA_CASES } from "./schema-cases.ts";
 import { SLIP_CASES } from "./slip-cases.ts";
 import { TOKEN_CASES } from "./token-cases.ts";
 import { hermes, TYPED_TOOLS } from "./typed-tool.ts";
@@ -342,4 +343,11 @@ const SECTIONS: ParserCase[] = [
 ];
 
 /** Cases of the same kinds as the public reports. */
-export const MORE_CASES: readonly ParserCase[] = [...HERMES, ...XML_CASES, ...SECTIONS, ...TOKEN_CASES, ...SLIP_CASES];
+export const MORE_CASES: readonly ParserCase[] = [
+  ...HERMES,
+  ...XML_CASES,
+  ...SECTIONS,
+  ...TOKEN_CASES,
+  ...SLIP_CASES,
+  ...SCHEMA_CASES,
+];
