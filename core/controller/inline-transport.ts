@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import type { Logger } from "../registry/index.ts";
 import { startFailure } from "./call-failure.ts";
-import { disposedRank, undisposed } from "./rank-end.ts";
+import { disposedRank, STOP_S, undisposed, unended } from "./rank-end.ts";
 import type { GroupCall } from "./group-call.ts";
 import type { NodeResources } from "./node-resources.ts";
 import { failedPart } from "./part-failure.ts";
@@ -118,13 +118,16 @@ class InlineRank implements RankHandle {
   }
 }
 
-/** One that fails at it is logged as a warning. */
+/** One that fails at it is logged as a warning, and so is one that does not end within seconds: it cannot be killed, and is left. */
 async function disposeWorker(worker: Worker, group: string, rank: number, log: Logger): Promise<void> {
-  try {
-    await worker.dispose();
-  } catch (error) {
-    log.warn(undisposed(group, rank, error));
-  }
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<"late">((resolve) => (timer = setTimeout(() => resolve("late"), STOP_S * 1000)));
+  const disposed = (async () => worker.dispose())().catch((error: unknown) =>
+    log.warn(undisposed(group, rank, error)),
+  );
+  const how = await Promise.race([disposed, late]);
+  clearTimeout(timer);
+  if (how === "late") log.warn(unended(group, rank, THIS_THREAD, "it is left as it is"));
 }
 
 /** The cores of this machine, on which any number of ranks run, if slower. */

@@ -2,6 +2,12 @@ import { VerlError } from "../errors/index.ts";
 import type { RankCall } from "./call-failure.ts";
 import { thrownText } from "./thrown-text.ts";
 
+/** Seconds that a worker has to dispose itself. */
+export const STOP_S = 10;
+
+/** A rank whose worker had these seconds in vain, in words that complete "rank 3 of actor …". */
+export const NOT_STOPPED = `did not stop within ${STOP_S} s`;
+
 /** Why a rank ended whose transport was closed: in words that complete "the rank …". */
 export const WITH_TRANSPORT = "ended with its transport, which this program closed";
 
@@ -43,3 +49,7 @@ export function deadRank(
 /** What is warned of where a rank's worker fails at its disposal. */
 export const undisposed = (group: string, rank: number, error: unknown): string =>
   `Rank ${rank} of ${group} could not be disposed: ${thrownText(error)}`;
+
+/** What is warned of where it does not end. @param then what is done about it: `it is killed` */
+export const unended = (group: string, rank: number, place: string, then: string): string =>
+  `Rank ${rank} of ${group} (${place}) ${NOT_STOPPED}; ${then}.`;

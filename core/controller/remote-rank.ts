@@ -13,7 +13,7 @@ import type { ChannelMessage, Lent, RankChannel } from "./rank-channel.ts";
 import type { FromRank, ToRank } from "./rank-protocol.ts";
 import type { RankPlace } from "./resource-pool.ts";
 import { raceAbort } from "./race-abort.ts";
-import { deadRank, disposedRank, endedBy, WITH_TRANSPORT } from "./rank-end.ts";
+import { deadRank, disposedRank, endedBy, NOT_STOPPED, STOP_S, unended, WITH_TRANSPORT } from "./rank-end.ts";
 import { startMessage } from "./start-message.ts";
 import { steadyMetrics } from "./steady-metrics.ts";
 import { thrownText } from "./thrown-text.ts";
@@ -30,9 +30,6 @@ export interface RemoteRankOptions {
   /** Ends the thread or process at once; called for one that does not end by itself, and for one that is given up. */
   readonly kill: (reason: string) => void | Promise<void>;
 }
-
-/** Seconds that a worker has to dispose itself. */
-const STOP_S = 10;
 
 /**
  * Starts a worker behind a channel whose other end runs `serveRank`: the controller's side of every transport that crosses a border.
@@ -139,7 +136,7 @@ class RemoteRank implements RankHandle {
       this.stopping = true;
       this.send({ type: "stop" });
     }
-    await this.end(`did not stop within ${STOP_S} s`, STOP_S);
+    await this.end(NOT_STOPPED, STOP_S);
   }
 
   /** Waits so long for the rank to end by itself, then kills it. */
@@ -150,7 +147,7 @@ class RemoteRank implements RankHandle {
     clearTimeout(timer);
     if (ended) {
       if (this.stopping && this.death === undefined) {
-        this.request.log.warn(`Rank ${this.rank} of ${this.request.name} (${this.place}) ${reason}; it is killed.`);
+        this.request.log.warn(unended(this.request.name, this.rank, this.place, "it is killed"));
       }
       this.die(reason);
       await this.options.kill(reason);

@@ -1,14 +1,17 @@
-import { beforeAll, describe, expect, it } from "@jest/globals";
+import { afterEach, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { DataProto } from "../../core/batch/data-proto.ts";
 import { NdArray } from "../../core/batch/nd-array.ts";
 import { DataProtoFuture } from "../../core/controller/data-proto-future.ts";
 import { register } from "../../core/controller/register.ts";
-import { Worker } from "../../core/controller/worker.ts";
+import { Worker, type WorkerContext } from "../../core/controller/worker.ts";
 import { WorkerGroup, type GroupOf } from "../../core/controller/worker-group.ts";
+import { createLogger } from "../../core/registry/index.ts";
 import { failure } from "./failure.ts";
 import { loadPlugin } from "./load-dispatch-modes.ts";
 
 beforeAll(loadPlugin);
+
+afterEach(() => void jest.useRealTimers());
 
 class Sums extends Worker {
   @register({ dispatchMode: "DP_COMPUTE_PROTO" })
@@ -122,3 +125,53 @@ it("disposes a group within seconds whose ranks wait for one that does not come,
   // Of the rank that hangs, or of those that wait for it.
   expect(await call).toMatch(/was disposed with its group|the group is disposed/);
 }, 300_000);
+
+/** A worker whose disposal never ends, nor does its call; one that is told to cannot be constructed on its second rank. */
+class Endless extends Worker {
+  constructor(context: WorkerContext, fails = false) {
+    super(context);
+    if (fails && this.rank === 1) throw new Error("no such layer");
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL", blocking: false })
+  async hang(): Promise<void> {
+    await new Promise(() => undefined);
+  }
+
+  override dispose(): Promise<void> {
+    return new Promise(() => undefined);
+  }
+}
+
+describe("a worker in this thread whose disposal never ends", () => {
+  const lines: string[] = [];
+  const log = createLogger({ write: (line) => void lines.push(line) });
+  const left = (rank: number): string =>
+    `warning: Rank ${rank} of Endless (this thread) did not stop within 10 s; it is left as it is.`;
+
+  it("is left after seconds with a warning, and its calls end", async () => {
+    lines.length = 0;
+    const group = await WorkerGroup.create(Endless, [], { worldSize: 2, log });
+    jest.useFakeTimers();
+    const call = failure(group.hang());
+    let disposed = false;
+    void group.dispose().then(() => (disposed = true));
+    await jest.advanceTimersByTimeAsync(9_000);
+    expect([disposed, lines]).toEqual([false, []]);
+    await jest.advanceTimersByTimeAsync(2_000);
+    expect([disposed, lines.sort()]).toEqual([true, [left(0), left(1)]]);
+    expect(await call).toMatchObject({
+      code: "VERL_WORKER_DIED",
+      message: expect.stringMatching(/^Rank \d of Endless \(this thread\) was disposed with its group; the call was hang/),
+    });
+  });
+
+  it("does not hold up the failure of a start for ever", async () => {
+    lines.length = 0;
+    jest.useFakeTimers();
+    let told = "";
+    void failure(WorkerGroup.create(Endless, [true], { worldSize: 2, log })).then(({ message }) => (told = message));
+    await jest.advanceTimersByTimeAsync(11_000);
+    expect([told, lines]).toEqual(["Rank 1 of Endless failed in the start of Endless: no such layer", [left(0)]]);
+  });
+});
