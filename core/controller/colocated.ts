@@ -20,16 +20,18 @@ export class ColocatedWorkerClass<R extends Roles = Roles> implements DeferredWo
   readonly parts: readonly WorkerPart[];
   readonly methods: ReadonlyMap<string, MethodOptions>;
 
-  /** @throws VERL_WORKER_METHOD_TAKEN when two roles come to the same name; VERL_WORKER_ARGUMENT, VERL_CONTROLLER_POOL for what are no roles. */
+  /** @throws VERL_WORKER_METHOD_TAKEN when two roles come to the same name; VERL_WORKER_ARGUMENT for what are no roles. */
   constructor(readonly roles: R) {
     const entries = Object.entries(roles ?? {});
+    if (entries.length === 0) throw refused("There is no worker to be colocated.", "Give at least one, by its role.");
     const odd = entries.find(([role]) => !ROLE.test(role));
-    if (odd || entries.length === 0) {
-      throw new VerlError("VERL_CONTROLLER_POOL", `"${odd?.[0] ?? ""}" cannot be the role of a colocated worker.`, {
-        hint: "A role is a letter, then letters, digits and _; there is at least one.",
-      });
+    if (odd) {
+      throw refused(
+        `"${odd[0]}" cannot be the role of a colocated worker.`,
+        "A role is a letter, then letters, digits and _.",
+      );
     }
-    for (const [role, worker] of entries) requireDeferred(`The colocated worker "${role}"`, worker);
+    for (const [role, worker] of entries) requireOne(role, worker);
     this.parts = entries.flatMap(([role, worker]) => worker.parts.map((part) => ({ ...part, role })));
     const methods = new Map<string, MethodOptions>();
     for (const { role, workerClass } of this.parts) {
@@ -53,6 +55,19 @@ export class ColocatedWorkerClass<R extends Roles = Roles> implements DeferredWo
   construct(context: WorkerContext): Worker {
     return constructParts(context, this.parts);
   }
+}
+
+const refused = (message: string, hint: string): VerlError => new VerlError("VERL_WORKER_ARGUMENT", message, { hint });
+
+/** Roles have no roles in turn. */
+function requireOne(role: string, worker: DeferredWorker): void {
+  requireDeferred(`The colocated worker "${role}"`, worker);
+  const own = worker.parts.flatMap((part) => (part.role === "" ? [] : [part.role]));
+  if (own.length === 0) return;
+  throw refused(
+    `The colocated worker "${role}" is made of colocated workers itself: ${own.join(", ")}.`,
+    "Name all of them side by side in one createColocatedWorkerClass.",
+  );
 }
 
 /** Workers under one roof: verl's `create_colocated_worker_cls`. */

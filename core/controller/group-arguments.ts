@@ -2,6 +2,7 @@ import { VerlError } from "../errors/index.ts";
 import { nearest } from "../registry/index.ts";
 import type { DeferredWorker } from "./class-with-init-args.ts";
 import { kindOf } from "./kind-of.ts";
+import type { ResourcePool } from "./resource-pool.ts";
 import { isWorkerClass } from "./worker.ts";
 
 /* What makes a group, which nothing has checked where a program is not type-checked. All throw VERL_WORKER_ARGUMENT. */
@@ -9,8 +10,8 @@ import { isWorkerClass } from "./worker.ts";
 const refuse = (message: string, hint: string): VerlError => new VerlError("VERL_WORKER_ARGUMENT", message, { hint });
 
 /** `Did you mean "a"? `, or nothing. */
-export function didYouMean(given: string, names: Iterable<string>): string {
-  const [meant] = nearest(given, names, 1);
+export function didYouMean(given: unknown, names: Iterable<string>): string {
+  const [meant] = typeof given === "string" ? nearest(given, names, 1) : [];
   return meant === undefined ? "" : `Did you mean "${meant}"? `;
 }
 
@@ -43,6 +44,13 @@ export function requireDeferred(who: string, given: unknown): void {
   if (Array.isArray(parts) && methods !== undefined && typeof construct === "function") return;
   const what = `${who} is given ${kindOf(given)} in place of a worker class with its arguments.`;
   throw refuse(what, "Give a ClassWithInitArgs, or what createColocatedWorkerClass makes of several.");
+}
+
+/** @param group whose roles they are */
+export function requireRoleList(group: string, given: unknown): void {
+  if (given === undefined || Array.isArray(given)) return;
+  const [what, example] = typeof given === "string" ? [`"${given}"`, given] : [kindOf(given), "actor"];
+  throw refuse(`${group} is to spawn ${what} in place of a list of roles.`, `Give a list: ["${example}"].`);
 }
 
 /** What each option is, and a check of it. */
@@ -78,6 +86,12 @@ export function requireGroupOptions(who: string, options: unknown): void {
     const given = typeof value === "string" ? `the text "${value}"` : kindOf(value);
     throw refuse(`The group of ${who} is given ${given} as \`${name}\`.`, `It takes ${wanted}.`);
   }
+  const { worldSize, pool } = options as { readonly worldSize?: number; readonly pool?: ResourcePool };
+  if (worldSize === undefined || pool === undefined || worldSize === pool.places.length) return;
+  throw refuse(
+    `The group of ${who} is given ${worldSize} as \`worldSize\` and a pool of ${pool.places.length}.`,
+    "Leave `worldSize` out: the pool says how many ranks there are.",
+  );
 }
 
 const fieldOf = (value: unknown, name: string): unknown =>

@@ -7,7 +7,7 @@ import type { DispatchTarget } from "./dispatch.ts";
 import { DispatchedCall } from "./dispatched-call.ts";
 import { didYouMean } from "./group-arguments.ts";
 import type { GroupCall } from "./group-call.ts";
-import { kindOf } from "./kind-of.ts";
+import { kindOf, quoted } from "./kind-of.ts";
 import { joinsBatches } from "./method-modes.ts";
 import { refusedArguments } from "./refused-arguments.ts";
 import type { MethodOptions } from "./register.ts";
@@ -102,6 +102,10 @@ export class GroupCalls implements DispatchTarget {
 
   /** Asks the ranks once. @param query the method that tells where the worker stands */
   private placesIn(mesh: string, query: string): Promise<readonly MeshPlace[]> {
+    if (typeof mesh !== "string") {
+      const message = `${this.name} is asked for a mesh that is ${kindOf(mesh)}.`;
+      return Promise.reject(new VerlError("VERL_WORKER_MESH", message, { hint: "A mesh is named by a text." }));
+    }
     const key = `${query} ${mesh}`;
     let places = this.meshes.get(key);
     if (!places) {
@@ -170,14 +174,16 @@ export class GroupCalls implements DispatchTarget {
   /** The promise of a call that the group lets begin. */
   private begin<T>(method: string, work: () => Promise<T>): Promise<T> {
     const refused = this.methods.has(method) ? this.closed && this.disposedBefore(method) : this.unknownMethod(method);
-    return watchedCall(refused ? Promise.reject(refused) : work(), (error) =>
-      this.log.warn(`A call of ${this.name}.${method} failed, and nobody waited for it: ${thrownText(error)}`),
-    );
+    return watchedCall(refused ? Promise.reject(refused) : work(), (error) => {
+      const call = typeof method === "string" ? `${this.name}.${method}` : this.name;
+      this.log.warn(`A call of ${call} failed, and nobody waited for it: ${thrownText(error)}`);
+    });
   }
 
+  /** @param method may be no name at all in a program that is not type-checked */
   private unknownMethod(method: string): VerlError {
     const known = [...this.methods.keys()].join(", ");
-    return new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no registered method "${method}".`, {
+    return new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no registered method ${quoted(method)}.`, {
       hint: `${didYouMean(method, this.methods.keys())}Registered methods: ${known || "none"}. Mark a method with @register to call it through its group.`,
     });
   }

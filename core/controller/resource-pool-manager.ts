@@ -1,4 +1,5 @@
 import { poolError, ResourcePool, type ResourcePoolOptions } from "./resource-pool.ts";
+import { quoted } from "./kind-of.ts";
 import { didYouMean } from "./group-arguments.ts";
 import type { NodeResources } from "./node-resources.ts";
 import { noRoom, planResources, type ResourcePlan } from "./resource-plan.ts";
@@ -34,7 +35,7 @@ export class ResourcePoolManager<Role extends string = string> {
     for (const [role, pool] of Object.entries<string>(mapping)) {
       if (!this.pools.has(pool)) {
         throw poolError(
-          `The role "${role}" is mapped to the pool "${pool}", which does not exist.`,
+          `The role "${role}" is mapped to the pool ${quoted(pool)}, which does not exist.`,
           `${didYouMean(pool, this.pools.keys())}Pools: ${[...this.pools.keys()].join(", ")}.`,
         );
       }
@@ -46,7 +47,7 @@ export class ResourcePoolManager<Role extends string = string> {
     if (pool) return pool;
     const mapped = Object.keys(this.mapping);
     const hint = `${didYouMean(role, mapped)}Mapped: ${mapped.join(", ")}.`;
-    throw poolError(`The role "${role}" is mapped to no pool.`, hint);
+    throw poolError(`The role ${quoted(role)} is mapped to no pool.`, hint);
   }
 
   /** Ranks of all pools: verl's `get_n_gpus`. */

@@ -1,9 +1,18 @@
+import { plainFacts } from "../errors/plain-facts.ts";
+
+/** Characters that are shown of what an object holds. */
+const MAX_HELD = 500;
+
 /** What was thrown, in words; anything can be thrown, and this throws nothing. */
 export function thrownText(thrown: unknown): string {
   try {
-    return typeof thrown === "object" && thrown !== null && "message" in thrown
-      ? String(thrown.message)
-      : String(thrown);
+    const isObject = typeof thrown === "object" && thrown !== null;
+    if (isObject && "message" in thrown) return String(thrown.message);
+    const text = String(thrown);
+    if (!isObject || !text.includes("[object ")) return text;
+    // It has no words of its own: what it holds says more.
+    const held = JSON.stringify(plainFacts(thrown));
+    return held.length > MAX_HELD ? `${held.slice(0, MAX_HELD)}…` : held;
   } catch {
     return `${typeof thrown === "function" ? "a function" : "an object"} that cannot be put into words`;
   }

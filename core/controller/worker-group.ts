@@ -12,10 +12,12 @@ import {
   requireArgumentList,
   requireDeferred,
   requireGroupOptions,
+  requireRoleList,
   requireWorkerClass,
 } from "./group-arguments.ts";
 import { HEALTH_LIMITS, type HealthLimits } from "./health.ts";
 import { InlineTransport } from "./inline-transport.ts";
+import { kindOf, quoted } from "./kind-of.ts";
 import { requireModes } from "./method-modes.ts";
 import { requireNoImport } from "./rank-import.ts";
 import { registeredMethods, unregisteredMethods, type MethodOptions } from "./register.ts";
@@ -61,7 +63,7 @@ export type ColocatedGroup<R extends Roles> = Omit<WorkerGroup, "spawn"> & {
 };
 
 export interface WorkerGroupOptions {
-  /** Ranks, where no `pool` says it. Default 1. */
+  /** Ranks, where no `pool` says it. Default: 1. */
   worldSize?: number;
   /** Places of the ranks. Default: `worldSize` on one machine. */
   pool?: ResourcePool;
@@ -69,7 +71,7 @@ export interface WorkerGroupOptions {
   transport?: Transport;
   /** Name in error messages. Default: the class's name. */
   name?: string;
-  /** Environment of every rank. Default: none of its own. @throws VERL_WORKER_ENV for a variable that the transport sets. */
+  /** Environment of every rank. Default: none of its own. @throws VERL_WORKER_ENV for a variable that the transport sets, or that is no text. */
   env?: Readonly<Record<string, string>>;
   /** What ranks elsewhere load by `loadPlugin`. Default: nothing, not even the built-ins. */
   plugins?: readonly string[];
@@ -155,7 +157,7 @@ export class WorkerGroup implements DispatchTarget {
     const { name = worker.className, transport = new InlineTransport(), env = {} } = options;
     const log = steadyLog(options.log ?? createLogger());
     requireNoImport(name);
-    requireFreeVariables(name, env);
+    requireVariables(name, env);
     requireFreeNames(name, worker.methods);
     requireModes(name, worker.methods);
     const { signal = new AbortController().signal } = options;
@@ -198,13 +200,15 @@ export class WorkerGroup implements DispatchTarget {
 
   /**
    * A group for each role of colocated workers, with the methods' own names; all of them share the ranks, which end with the last.
-   * @param roles those wanted, each once; default: all. @throws VERL_WORKER_METHOD_UNKNOWN for a role that the workers do not have,
-   *   VERL_WORKER_METHOD_TAKEN, VERL_WORKER_DIED once this group is disposed; no group has been made then.
+   * @param roles those wanted, each once; default: all. @throws VERL_WORKER_ARGUMENT for what is no list,
+   *   VERL_WORKER_METHOD_UNKNOWN for a role that the workers do not have, VERL_WORKER_METHOD_TAKEN, VERL_WORKER_DIED once this group is disposed; no group has been made then.
    */
   spawn(roles?: readonly string[]): Readonly<Record<string, WorkerGroup>> {
     if (this.#disposal) throw this.#calls.disposedBefore("spawn");
+    requireRoleList(this.name, roles);
     const wanted = [...new Set(roles ?? this.#roles.keys())].map((role) => {
-      const own = { role, name: `${this.name}.${role}`, ...this.#roleOf(role) };
+      const found = this.#roleOf(role);
+      const own = { role, name: `${this.name}.${role}`, ...found };
       requireFreeNames(own.name, own.methods);
       return own;
     });
@@ -275,7 +279,7 @@ export class WorkerGroup implements DispatchTarget {
     const found = this.#roles.get(role);
     if (found) return found;
     const known = [...this.#roles.keys()].join(", ");
-    throw new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no colocated worker "${role}".`, {
+    throw new VerlError("VERL_WORKER_METHOD_UNKNOWN", `${this.name} has no colocated worker ${quoted(role)}.`, {
       hint:
         known === ""
           ? "It is a group of one worker a rank."
@@ -284,7 +288,12 @@ export class WorkerGroup implements DispatchTarget {
   }
 }
 
-function requireFreeVariables(name: string, env: Readonly<Record<string, string>>): void {
+function requireVariables(name: string, env: Readonly<Record<string, unknown>>): void {
+  const odd = Object.entries(env).find(([, value]) => typeof value !== "string");
+  if (odd) {
+    const message = `The environment of ${name} gives ${odd[0]} ${kindOf(odd[1])} in place of a text.`;
+    throw new VerlError("VERL_WORKER_ENV", message, { hint: "Variables are texts: { LAYERS: String(3) }." });
+  }
   const taken = TRANSPORT_ENV.find((variable) => variable in env);
   if (taken === undefined) return;
   throw new VerlError("VERL_WORKER_ENV", `The environment of ${name} sets ${taken}, which the transport sets.`, {

@@ -441,7 +441,7 @@ export const ERROR_CODES = {
   },
   VERL_WORKER_ENV: {
     blame: "plugin",
-    when: "The environment of a worker group sets variables that the transport sets itself.",
+    when: "The environment of a worker group sets variables that the transport sets itself, or to what is no text.",
   },
   VERL_WORKER_FAILED: {
     blame: "host",

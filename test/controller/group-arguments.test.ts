@@ -7,6 +7,7 @@ import { ResourcePool } from "../../core/controller/resource-pool.ts";
 import { ResourcePoolManager } from "../../core/controller/resource-pool-manager.ts";
 import { Worker } from "../../core/controller/worker.ts";
 import { WorkerGroup } from "../../core/controller/worker-group.ts";
+import { createLogger } from "../../core/registry/index.ts";
 import { failure } from "./failure.ts";
 import { loadPlugin } from "./load-dispatch-modes.ts";
 
@@ -75,6 +76,25 @@ it.each<[string, () => unknown, string, string]>([
     '"a" is given a number',
     "ClassWithInitArgs",
   ],
+  ["no roles", () => createColocatedWorkerClass({}), "There is no worker to be colocated.", "at least one"],
+  [
+    "a role that is no name",
+    () => createColocatedWorkerClass({ "1st": new ClassWithInitArgs(Who) }),
+    '"1st"',
+    "a letter",
+  ],
+  [
+    "colocated workers as a role",
+    () => createColocatedWorkerClass({ x: createColocatedWorkerClass({ a: new ClassWithInitArgs(Who) }) }),
+    'The colocated worker "x" is made of colocated workers itself: a.',
+    "side by side",
+  ],
+  [
+    "a pool of another size",
+    () => WorkerGroup.create(Who, [], { worldSize: 2, pool: new ResourcePool([1, 2]) }),
+    "The group of Who is given 2 as `worldSize` and a pool of 3.",
+    "Leave `worldSize` out",
+  ],
   ["no class with arguments", () => new ClassWithInitArgs(never(undefined)), "be made of undefined", "extends Worker"],
 ])("a group says what it takes: %s", async (_, make, message, hint) => {
   const error = await attempt(make);
@@ -86,7 +106,7 @@ it.each<[string, () => unknown, string, string]>([
 });
 
 it("no roles, and no pool to merge with, are told as that", async () => {
-  expect((await attempt(() => createColocatedWorkerClass(never(null)))).code).toBe("VERL_CONTROLLER_POOL");
+  expect((await attempt(() => createColocatedWorkerClass(never(null)))).code).toBe("VERL_WORKER_ARGUMENT");
   const error = await attempt(() => new ResourcePool([1]).merge(never(null)));
   expect(error).toMatchObject({ code: "VERL_CONTROLLER_POOL", message: 'The pool "pool" does not merge with null.' });
 });
@@ -120,4 +140,67 @@ it("a live thing that cannot cross where it is says what can there", async () =>
   const error = await attempt(() => pack([{ signal }], "the result of actor.step", nothingLive));
   expect(error.message).toBe("the result of actor.step holds an AbortSignal, which only arguments of a call may hold.");
   expect(error.hint).not.toMatch(/AbortSignal|Listener/);
+});
+
+it.each<[unknown, string]>([
+  [undefined, "that is undefined"],
+  [Symbol("q"), "that is a symbol"],
+  [null, "that is null"],
+  [{}, "that is an object"],
+  ["", '""'],
+])("a call of no method is a call that fails: %p", async (method, words) => {
+  const lines: string[] = [];
+  const log = createLogger({ write: (line) => void lines.push(line) });
+  const group: WorkerGroup = await WorkerGroup.create(Who, [], { log });
+  const name = never(method);
+  const ways = (): Promise<unknown>[] => [
+    group.call(name),
+    group.executeRank(0, name),
+    group.executeRankZero(name),
+    group.executeAllSync(name),
+    ...group.executeAll(name),
+  ];
+  for (const call of ways()) {
+    expect(await failure(call)).toMatchObject({
+      code: "VERL_WORKER_METHOD_UNKNOWN",
+      message: `Who has no registered method ${words}.`,
+      hint: expect.stringMatching(/^Registered methods: who, /),
+    });
+  }
+  const count = ways().length;
+  while (lines.length < count) await new Promise((resolve) => setImmediate(resolve));
+  expect(lines[0]).toContain("failed, and nobody waited for it: Who has no registered method");
+  await group.dispose();
+});
+
+it("a mesh that is no name is a call that fails", async () => {
+  const group = await WorkerGroup.create(Who, []);
+  expect(await failure(group.mesh(never(Symbol("q"))))).toMatchObject({
+    code: "VERL_WORKER_MESH",
+    message: "Who is asked for a mesh that is a symbol.",
+  });
+  await group.dispose();
+});
+
+it.each<[unknown, string, string]>([
+  ["critic", 'both is to spawn "critic" in place of a list of roles.', 'Give a list: ["critic"].'],
+  [3, "both is to spawn a number in place of a list of roles.", 'Give a list: ["actor"].'],
+  [[Symbol("q")], "both has no colocated worker that is a symbol.", "Its workers are critic."],
+])("roles are spawned by a list: %p", async (roles, message, hint) => {
+  const workers = createColocatedWorkerClass({ critic: new ClassWithInitArgs(Who) });
+  const both = await WorkerGroup.start(workers, { name: "both" });
+  expect(await attempt(() => both.spawn(never(roles)))).toMatchObject({ message, hint });
+  await both.dispose();
+});
+
+it.each<[unknown, string]>([
+  [3, "a number"],
+  [undefined, "undefined"],
+  [{}, "an object"],
+])("a variable of the environment is a text: %p", async (value, kind) => {
+  expect(await failure(WorkerGroup.create(Who, [], { env: { LAYERS: never(value) } }))).toMatchObject({
+    code: "VERL_WORKER_ENV",
+    message: `The environment of Who gives LAYERS ${kind} in place of a text.`,
+    hint: expect.any(String),
+  });
 });

@@ -13,6 +13,9 @@ const THROWN: Readonly<Record<string, () => unknown>> = {
     },
   }),
   object: () => ({ message: "in an object" }),
+  facts: () => ({ a: 1, of: [NaN, new Map()] }),
+  list: () => [{ a: 1 }, 2],
+  large: () => ({ a: "x".repeat(1000) }),
   proxy: () =>
     new Proxy(
       {},
