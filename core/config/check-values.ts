@@ -1,4 +1,5 @@
 import type { ErrorLocation } from "../errors/index.ts";
+import { checkRanks, checkTrainerRanks } from "./check-ranks.ts";
 import type { Problem } from "./problem.ts";
 import type { PpoConfig, SftConfig } from "./schema/index.ts";
 
@@ -45,7 +46,7 @@ export function checkValues(config: PpoConfig, locate: Locate): Problem[] {
       "Serve it by vLLM or SGLang, and set reward_model.reward_manager=model and its address, reward_model.reward_kwargs.url.",
     );
   }
-  return [...problems, ...checkPools(config, locate)];
+  return [...problems, ...checkPools(config, locate), ...checkRanks(config, locate)];
 }
 
 /** Roles stand in pools that there are, and pools have ranks. */
@@ -89,6 +90,7 @@ function checkPools({ controller }: PpoConfig, locate: Locate): Problem[] {
 export const checkSftValues = ({ data, trainer }: SftConfig, locate: Locate): Problem[] => [
   ...checkResume(trainer, locate),
   ...checkData(data, locate, true),
+  ...checkTrainerRanks({ trainer }, locate),
 ];
 
 /** Whether there can be any rows. A dataset of a plugin may need no files. */

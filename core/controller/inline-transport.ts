@@ -17,6 +17,8 @@ const THIS_THREAD = "this thread";
 /**
  * Workers in the controller's own thread: nothing is copied, and a debugger steps straight into them. Nor is anything checked: arguments and
  * results reach the other side as they are, functions and instances of classes too, which other transports refuse by VERL_WORKER_PAYLOAD.
+ * The machines of a pool are stood in for: ranks are numbered by them, as `localRank` and `LOCAL_WORLD_SIZE` say. Only a resource plan
+ * says that there is one.
  */
 export class InlineTransport implements Transport {
   resources(): Promise<readonly NodeResources[]> {
@@ -122,15 +124,13 @@ class InlineRank implements RankHandle {
 async function disposeWorker(worker: Worker, group: string, rank: number, log: Logger): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<"late">((resolve) => (timer = setTimeout(() => resolve("late"), STOP_S * 1000)));
-  const disposed = (async () => worker.dispose())().catch((error: unknown) =>
-    log.warn(undisposed(group, rank, error)),
-  );
+  const disposed = (async () => worker.dispose())().catch((error: unknown) => log.warn(undisposed(group, rank, error)));
   const how = await Promise.race([disposed, late]);
   clearTimeout(timer);
   if (how === "late") log.warn(unended(group, rank, THIS_THREAD, "it is left as it is"));
 }
 
-/** The cores of this machine, on which any number of ranks run, if slower. */
+/** The cores of this machine, on which any number of ranks run, if slower. Nobody hands out other devices of it. */
 export function thisMachine(): NodeResources {
   const CPU = availableParallelism();
   return { node: "this machine", total: { CPU }, free: { CPU }, holders: [], elastic: true };

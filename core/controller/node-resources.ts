@@ -10,6 +10,9 @@ export interface NodeResources {
   readonly free: Resources;
   /** Who holds the rest, as far as it is known: `placement group verl_actor`, `another job`. */
   readonly holders: readonly { readonly who: string; readonly holds: Resources }[];
-  /** True where more ranks than `total` allows run all the same, only slower: threads on the cores of a laptop. */
+  /**
+   * True for the one machine of a transport that reaches no other: more ranks than it has cores run all the same, only slower. Of all else
+   * it has no more than `total`, and it stands for one machine of each pool.
+   */
   readonly elastic?: boolean;
 }

@@ -18,8 +18,11 @@ const MAX_TRIES = 20_000;
 /** Parts of a resource do not add up exactly: 3 × 0.1 is more than 0.3. Ray itself counts in parts of 0.0001. */
 const ROUNDING = 1e-6;
 
+/** What ranks share on a machine that is elastic. */
+const CORES = "CPU";
+
 interface Want {
-  readonly pool: string;
+  readonly pool: ResourcePool;
   readonly ranks: number;
   readonly amount: Resources;
 }
@@ -31,11 +34,13 @@ export function planResources(pools: readonly ResourcePool[], nodes: readonly No
     ...pools.map((pool) => {
       const { processOnNodes, perPlace } = pool;
       const machines = processOnNodes.length === 1 ? "one machine" : `${processOnNodes.length} machines`;
-      return `Wanted by ${pool.name}: ${pool.worldSize} ranks on ${machines}, each rank ${describe(perPlace)}.`;
+      const ranks = pool.worldSize === 1 ? "1 rank" : `${pool.worldSize} ranks`;
+      return `Wanted by ${pool.name}: ${ranks} on ${machines}, each rank ${describe(perPlace)}.`;
     }),
-    ...nodes.map(({ node, total, free, holders }) => {
-      const held = holders.map(({ who, holds }) => `${who} holds ${describe(holds)}`);
-      return `Available on ${node}: ${describe(free)} of ${describe(total)}${held.length > 0 ? `; ${held.join("; ")}` : ""}.`;
+    ...nodes.map(({ node, total, free, holders, elastic = false }) => {
+      const held = holders.map(({ who, holds }) => `; ${who} holds ${describe(holds)}`);
+      const shared = elastic ? ", which any number of ranks share; it is one machine" : "";
+      return `Available on ${node}: ${describe(free)} of ${describe(total)}${shared}${held.join("")}.`;
     }),
   ];
   const fits = place(wants, nodes, ({ free }) => free);
@@ -47,13 +52,13 @@ export function noRoom({ possible, lines }: ResourcePlan, deadlineS: number): Ve
   const waited = possible ? ` after ${deadlineS} s` : "";
   return poolError(
     `There is no room for the worker groups${waited}.\n${lines.join("\n")}`,
-    "Ask for fewer ranks (in a run by trainer.nnodes, trainer.n_gpus_per_node), or free what others hold.",
+    "Ask for fewer ranks (in a run by trainer.nnodes, trainer.n_gpus_per_node), free what others hold, or take a transport that reaches more: ray.",
   );
 }
 
 function wantsOf(pool: ResourcePool): Want[] {
   return pool.processOnNodes.map((ranks) => ({
-    pool: pool.name,
+    pool,
     ranks,
     amount: Object.fromEntries(Object.entries(pool.perPlace).map(([name, amount]) => [name, amount * ranks])),
   }));
@@ -66,6 +71,7 @@ function place(
 ): boolean {
   const left = nodes.map((node) => ({
     elastic: node.elastic === true,
+    pools: new Set<ResourcePool>(),
     amounts: new Map(Object.entries(has(node))),
   }));
   const largestFirst = [...wants].sort((a, b) => b.ranks - a.ranks);
@@ -76,16 +82,19 @@ function place(
     if (want === undefined) return true;
     const entries = Object.entries(want.amount);
     const refused = new Set<string>();
-    for (const { elastic, amounts } of left) {
-      if (elastic) return settle(at + 1);
+    for (const { elastic, pools, amounts } of left) {
+      if (elastic && pools.has(want.pool)) continue;
       // Machines that have the same left are the same choice.
       const state = JSON.stringify([...amounts]);
-      if (refused.has(state) || !entries.every(([name, wanted]) => (amounts.get(name) ?? 0) >= wanted - ROUNDING))
-        continue;
+      const hasRoom = ([name, wanted]: [string, number]): boolean =>
+        (elastic && name === CORES) || (amounts.get(name) ?? 0) >= wanted - ROUNDING;
+      if (refused.has(state) || !entries.every(hasRoom)) continue;
       if ((tries += 1) > MAX_TRIES) return false;
       const before = [...amounts];
       for (const [name, wanted] of entries) amounts.set(name, (amounts.get(name) ?? 0) - wanted);
+      pools.add(want.pool);
       if (settle(at + 1)) return true;
+      pools.delete(want.pool);
       for (const [name, amount] of before) amounts.set(name, amount);
       refused.add(state);
     }

@@ -1,3 +1,4 @@
+import { MAX_PLACES } from "../config/max-places.ts";
 import { VerlError } from "../errors/index.ts";
 import { kindOf } from "./kind-of.ts";
 import type { Resources } from "./node-resources.ts";
@@ -61,6 +62,13 @@ export class ResourcePool {
     if (odd !== undefined || given.every((count) => count === 0)) {
       throw poolError(`The pool "${name}" is asked for [${given.join(", ")}] processes on its machines.`);
     }
+    const places = given.reduce((sum, count) => sum + count, 0);
+    if (places > MAX_PLACES) {
+      throw poolError(
+        `The pool "${name}" is asked for ${places} places, and has at most ${MAX_PLACES}.`,
+        "A place is a rank: a thread or process of its own.",
+      );
+    }
     const nodes = given.flatMap((count, node) => new Array<number>(count).fill(node));
     this.slots = nodes.map((node, bundle) => ({ root: this, bundle, node }));
   }
@@ -71,16 +79,15 @@ export class ResourcePool {
 
   /** Places in rank order. */
   get places(): readonly RankPlace[] {
-    const machine =
-      ({ root, node }: Slot) =>
-      (other: Slot) =>
-        other.root === root && other.node === node;
-    return this.slots.map((slot, rank) => ({
-      ...slot,
-      rank,
-      localRank: this.slots.slice(0, rank).filter(machine(slot)).length,
-      localWorldSize: this.slots.filter(machine(slot)).length,
-    }));
+    // Pools may be large: one look at each place.
+    const ranks = new Map<string, number>();
+    const placed = this.slots.map((slot, rank) => {
+      const machine = machineId(slot);
+      const localRank = ranks.get(machine) ?? 0;
+      ranks.set(machine, localRank + 1);
+      return { ...slot, rank, localRank, machine };
+    });
+    return placed.map(({ machine, ...place }) => ({ ...place, localWorldSize: ranks.get(machine)! }));
   }
 
   /** Ranks on each machine, in order: `[8, 8]`. */
@@ -166,10 +173,14 @@ const isNumbers = (value: unknown): value is readonly number[] => Array.isArray(
 const numbers = new WeakMap<ResourcePool, number>();
 let pools = 0;
 
-function slotId({ root, bundle }: Slot): string {
+function numberOf(root: ResourcePool): number {
   if (!numbers.has(root)) numbers.set(root, pools++);
-  return `${numbers.get(root)}/${bundle}`;
+  return numbers.get(root)!;
 }
+
+const slotId = ({ root, bundle }: Slot): string => `${numberOf(root)}/${bundle}`;
+
+const machineId = ({ root, node }: Slot): string => `${numberOf(root)}/${node}`;
 
 export function poolError(message: string, hint?: string): VerlError {
   return new VerlError("VERL_CONTROLLER_POOL", message, {

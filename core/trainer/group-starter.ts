@@ -12,7 +12,7 @@ import {
   type WorkerGroupOptions,
 } from "../controller/index.ts";
 import { VerlError } from "../errors/index.ts";
-import { BUILT_IN_PLUGIN, loadedPlugins } from "../registry/index.ts";
+import { BUILT_IN_PLUGIN, loadedPlugins, registries } from "../registry/index.ts";
 import type { RunSite } from "./run-site.ts";
 
 export interface StartOptions {
@@ -44,7 +44,9 @@ export class GroupStarter {
     const { controller, trainer } = config;
     this.inline = controller.transport === INLINE;
     this.ranks = this.inline ? [1] : new Array<number>(trainer.nnodes).fill(trainer.n_gpus_per_node);
-    this.perPlace = trainer.device === "cuda" ? { CPU: 1, GPU: 1 } : { CPU: 1 };
+    // The ranks of one machine share the GPU that its backend finds; only a cluster hands out several.
+    const { oneMachine = false } = registries.transport.find(controller.transport).entry;
+    this.perPlace = trainer.device === "cuda" && !oneMachine ? { CPU: 1, GPU: 1 } : { CPU: 1 };
     this.transport = site.container.create("transport", controller.transport);
     this.deadline = AbortSignal.any([options.signal, startDeadline(controller.start_timeout_s)]);
     const asked = trainer.nnodes * trainer.n_gpus_per_node;

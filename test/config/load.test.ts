@@ -260,6 +260,22 @@ describe("loadConfig", () => {
       ["controller.role_mapping.ref", "refpool"],
     ]);
   });
+
+  it("refuses pools of more ranks than any cluster has, used or not", () => {
+    const most = problemsOf(() =>
+      load([
+        "trainer.n_gpus_per_node=1000000000",
+        "actor_rollout_ref.rollout.agent.num_workers=65537",
+        "controller.resource_pool_spec={spare: [1000000000], all: [65535, 1]}",
+      ]),
+    );
+    const ranks = most.filter(({ message }) => message.includes("at most"));
+    expect(ranks.map(({ location, message }) => [location.path, message])).toEqual([
+      ["trainer.n_gpus_per_node", "`trainer.n_gpus_per_node` gives 1000000000 ranks, and a pool has at most 65536."],
+      ["actor_rollout_ref.rollout.agent.num_workers", expect.stringContaining("gives 65537 ranks to agent loops")],
+      ["controller.resource_pool_spec", expect.stringContaining('gives 1000000000 ranks to the pool "spare"')],
+    ]);
+  });
 });
 
 describe("config files", () => {

@@ -2,10 +2,11 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { ClassWithInitArgs } from "../../core/controller/class-with-init-args.ts";
 import { createColocatedWorkerClass } from "../../core/controller/colocated.ts";
 import { InlineTransport } from "../../core/controller/inline-transport.ts";
-import type { NodeResources } from "../../core/controller/node-resources.ts";
+import type { NodeResources, Resources } from "../../core/controller/node-resources.ts";
 import { register } from "../../core/controller/register.ts";
 import { ResourcePool } from "../../core/controller/resource-pool.ts";
 import { ResourcePoolManager } from "../../core/controller/resource-pool-manager.ts";
+import { ThreadTransport } from "../../core/controller/thread/thread-transport.ts";
 import type { Transport } from "../../core/controller/transport.ts";
 import { Worker, type WorkerContext } from "../../core/controller/worker.ts";
 import { WorkerGroup } from "../../core/controller/worker-group.ts";
@@ -58,6 +59,23 @@ describe("a resource pool", () => {
     expect(() => pool.merge(new ResourcePool([1], { perPlace: { GPU: 1 } }))).toThrow("hold different things");
     expect(() => pool.merge(pool.split(2)[0]!)).toThrow("share places");
     expect(() => new ResourcePool([0])).toThrow("[0]");
+  });
+
+  it("has as many places as a large cluster, and no more than can be listed", () => {
+    const pool = new ResourcePool([65_535, 1]);
+    expect(pool.processOnNodes).toEqual([65_535, 1]);
+    expect(pool.places.at(-1)).toMatchObject({ rank: 65_535, localRank: 0, localWorldSize: 1 });
+    for (const [processes, places] of [
+      [[1e9], "1000000000"],
+      [[65_536, 1], "65537"],
+    ] as const) {
+      expect(() => new ResourcePool(processes)).toThrow(
+        expect.objectContaining({
+          code: "VERL_CONTROLLER_POOL",
+          message: `The pool "pool" is asked for ${places} places, and has at most 65536.`,
+        }),
+      );
+    }
   });
 });
 
@@ -199,7 +217,7 @@ describe("a resource pool manager whose transport does not say what there is", (
     await expect(manager.waitForResources(silent, { deadlineS: 0.2, tell })).rejects.toMatchObject({
       code: "VERL_CONTROLLER_POOL",
       message: expect.stringMatching(
-        /^The transport has not said within 0.2 s what there is\.\nWanted by own: 1 ranks/,
+        /^The transport has not said within 0.2 s what there is\.\nWanted by own: 1 rank on one/,
       ),
     });
   });
@@ -229,6 +247,36 @@ describe("a resource pool manager whose transport does not say what there is", (
   it("waits for any time without end", async () => {
     const plan = manager.waitForResources(new InlineTransport(), { deadlineS: Infinity, tell });
     expect((await plan).fits).toBe(true);
+  });
+});
+
+describe.each<[string, () => Transport]>([
+  ["inline", () => new InlineTransport()],
+  ["thread", () => new ThreadTransport()],
+])("the resource plan of the transport %s", (_, make) => {
+  const wait = async (processes: number[], perPlace?: Resources): Promise<readonly string[]> => {
+    const manager = new ResourcePoolManager({ g: processes, h: [1] }, { actor: "g" }, { perPlace });
+    const plan = await manager.waitForResources(make(), { deadlineS: 60, tell: () => undefined });
+    expect(plan).toMatchObject({ fits: true, possible: true });
+    return plan.lines;
+  };
+
+  it("has room for any number of ranks, which share the cores", async () => {
+    expect((await wait([1000])).at(-1)).toMatch(
+      /^Available on this machine: \d+ CPU of \d+ CPU, which any number of ranks share; it is one machine\.$/,
+    );
+  });
+
+  it.each<[number[], Resources | undefined, string]>([
+    [[1], { CPU: 1, GPU: 1 }, "Wanted by g: 1 rank on one machine, each rank 1 CPU and 1 GPU."],
+    [[1], { TPU: 2 }, "Wanted by g: 1 rank on one machine, each rank 2 TPU."],
+    [[1, 1], undefined, "Wanted by g: 2 ranks on 2 machines, each rank 1 CPU."],
+  ])("has none for devices and machines that are not there: %j of %j", async (processes, perPlace, wanted) => {
+    expect(await failure(wait(processes, perPlace))).toMatchObject({
+      code: "VERL_CONTROLLER_POOL",
+      message: expect.stringContaining(`There is no room for the worker groups.\n${wanted}\n`),
+      hint: expect.stringContaining("ray"),
+    });
   });
 });
 

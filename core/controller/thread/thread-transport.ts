@@ -9,7 +9,10 @@ import type { RankHandle, SpawnRequest, Transport } from "../transport.ts";
 import { PortChannel, type ThreadPort } from "./port-channel.ts";
 import type { ThreadData } from "./thread-rank.ts";
 
-/** Each rank in a thread of this process: batches are moved, and large sums between ranks are made in shared memory. */
+/**
+ * Each rank in a thread of this process: batches are moved, and large sums between ranks are made in shared memory. The machines of a pool
+ * are stood in for, as by `InlineTransport`.
+ */
 export class ThreadTransport implements Transport {
   private readonly threads = new Set<Thread>();
   private closing = false;
