@@ -9,7 +9,8 @@ async function refused(schema: SchemaName, overrides: readonly string[]): Promis
   const files =
     schema === "ppo" ? ["data.train_files=a.jsonl", "data.val_files=b.jsonl"] : ["data.train_files=a.jsonl"];
   try {
-    await loadRunConfig({ schema, overrides: [...files, ...overrides], env: {} });
+    const cluster = "controller.ray.address=10.0.0.5:6379";
+    await loadRunConfig({ schema, overrides: [...files, cluster, ...overrides], env: {} });
     return [];
   } catch (error) {
     if (!isVerlError(error)) throw error;

@@ -2,12 +2,24 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { loadRunConfig } from "../../core/config/run-config.ts";
 import { exitCodeOf, isVerlError } from "../../core/errors/index.ts";
 
 let folder: string;
 const file = (name: string): string => join(folder, name);
+
+const before = process.env["RAY_ADDRESS"];
+
+/** What a config that names no cluster goes by. */
+function inherit(address: string | undefined): void {
+  if (address === undefined) delete process.env["RAY_ADDRESS"];
+  else process.env["RAY_ADDRESS"] = address;
+}
+
+beforeEach(() => inherit("10.0.0.5:6379"));
+
+afterAll(() => inherit(before));
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "verl-tls-"));
@@ -23,7 +35,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Path and message of each thing that is wrong with `controller.ray`. */
 async function faults(ray: Readonly<Record<string, string>>, transport = "ray"): Promise<unknown[]> {
-  const overrides = Object.entries(ray).map(([key, value]) => `controller.ray.${key}=${value}`);
+  const given = Object.fromEntries(Object.entries(ray).map(([key, value]) => [`controller.ray.${key}`, value]));
+  const overrides = Object.entries(given).map(([path, value]) => `${path}=${value}`);
   try {
     const files = ["data.train_files=a.jsonl", `controller.transport=${transport}`];
     await loadRunConfig({ schema: "sft", overrides: [...files, ...overrides], env: {} });
@@ -35,7 +48,8 @@ async function faults(ray: Readonly<Record<string, string>>, transport = "ray"):
       problems: { code: string; message: string; location: { path: string; override: string } }[];
     };
     return problems.map(({ code, message, location }) => {
-      expect([code, location.override]).toEqual(["VERL_RAY_CONFIG", expect.stringContaining("controller.ray")]);
+      const override = location.path in given ? expect.stringContaining("controller.ray") : undefined;
+      expect([code, location.override]).toEqual(["VERL_RAY_CONFIG", override]);
       return [location.path.replace("controller.ray.", ""), message.replaceAll(folder, "")];
     });
   }
@@ -49,6 +63,20 @@ describe("a config for a cluster of Ray", () => {
       expect(await faults({ address }, "inline")).toEqual([]);
     },
   );
+
+  describe.each<[string | undefined, string]>([
+    [undefined, "No Ray cluster is named."],
+    ["auto", '"auto" is not the address of a Ray cluster.'],
+    ["10.0.0.5:6379", ""],
+  ])("and RAY_ADDRESS=%s", (inherited, message) => {
+    beforeEach(() => inherit(inherited));
+
+    it("is refused where no cluster is named, beside all else", async () => {
+      expect(await faults({})).toEqual(message === "" ? [] : [["address", message]]);
+      expect(await faults({}, "inline")).toEqual([]);
+      expect(await faults({ address: "10.0.0.5:6379" })).toEqual([]);
+    });
+  });
 
   it("is refused with half a certificate, or files that are none, and all of it is told at once", async () => {
     expect(await faults({ tls_cert: file("one.pem") })).toEqual([

@@ -23,12 +23,14 @@ export type ClusterAddress =
 
 /** @param given `host:port` of the cluster, or the `http(s):` URL of its job API; null: `RAY_ADDRESS`. @throws VERL_RAY_CONFIG */
 export function clusterAddress(given: string | null): ClusterAddress {
-  const address = given ?? process.env["RAY_ADDRESS"] ?? "";
+  const address = named(given);
   const at = readAddress(address);
   if (at) return at;
-  const { message, hint } = addressFault(address);
-  throw new VerlError("VERL_RAY_CONFIG", message, { hint });
+  const { code, message, hint, path } = addressFault(address);
+  throw new VerlError(code, message, { hint, location: { path } });
 }
+
+const named = (given: string | null): string => given ?? process.env["RAY_ADDRESS"] ?? "";
 
 function readAddress(address: string): ClusterAddress | undefined {
   if (/^https?:\/\//.test(address) && URL.canParse(address)) {
@@ -118,7 +120,7 @@ export function rayFaults(known: (path: string) => unknown): ConfigFault[] {
   const [address, cert, key] = ["address", "tls_cert", "tls_key"].map((name) => known(`controller.ray.${name}`));
   const isKnown = (value: unknown): value is string | null => typeof value === "string" || value === null;
   return [
-    ...(typeof address === "string" && !readAddress(address) ? [addressFault(address)] : []),
+    ...(isKnown(address) && !readAddress(named(address)) ? [addressFault(named(address))] : []),
     ...(isKnown(cert) && isKnown(key) ? tlsFaults({ tls_cert: cert, tls_key: key }) : []),
   ];
 }
