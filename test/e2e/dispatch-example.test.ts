@@ -20,3 +20,15 @@ it.each(["thread", "inline"])("examples/dispatch spreads five prompts over two r
     'tiny-llm[1] heard "five"',
   ]);
 });
+
+it.each([[["bogus"]], [["thread", "inline"]], [["toString"]]])(
+  "examples/dispatch says what it takes: %j",
+  async (args) => {
+    const command = ["--import", "tsx", "examples/dispatch/main.ts", ...args];
+    await expect(promisify(execFile)(process.execPath, command, { cwd: ROOT })).rejects.toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: "Usage: npx tsx examples/dispatch/main.ts [thread | inline | ray]\n",
+    });
+  },
+);
