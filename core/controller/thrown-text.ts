@@ -11,7 +11,8 @@ export function thrownText(thrown: unknown): string {
     const text = String(thrown);
     if (!isObject || !text.includes("[object ")) return text;
     // It has no words of its own: what it holds says more.
-    const held = JSON.stringify(plainFacts(thrown));
+    const facts = plainFacts(thrown);
+    const held = typeof facts === "string" ? facts : JSON.stringify(facts);
     return held.length > MAX_HELD ? `${held.slice(0, MAX_HELD)}…` : held;
   } catch {
     return `${typeof thrown === "function" ? "a function" : "an object"} that cannot be put into words`;
