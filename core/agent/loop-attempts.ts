@@ -4,6 +4,7 @@ import { mapConcurrent } from "../reward/map-concurrent.ts";
 import { AbandonedLoops } from "./abandoned-loops.ts";
 import type { AgentContext, AgentLoop, AgentSample } from "./agent-loop.ts";
 import { checkTrajectory } from "./check-trajectory.ts";
+import type { LongWaits } from "./long-waits.ts";
 import type { Failure } from "./loop-failures.ts";
 import { LoopTimes, type TimedTrajectory } from "./loop-metrics.ts";
 import type { LoopRunnerOptions, LoopRunOptions } from "./loop-runner.ts";
@@ -43,6 +44,7 @@ export class Attempts {
   constructor(
     private readonly options: LoopRunnerOptions,
     private readonly run: LoopRunOptions,
+    private readonly waits: LongWaits,
     private readonly tracer?: StepTracer,
   ) {}
 
@@ -55,17 +57,21 @@ export class Attempts {
     const { signal } = this.run;
     const endAll = (): void => this.live.forEach((underWay) => underWay.end(signal.reason));
     signal.addEventListener("abort", endAll, { once: true });
+    const { validate, step = 0 } = this.run;
+    const wait = this.waits.watch(validate ? `The validation of step ${step}` : `Step ${step}`, count);
     try {
       const tasks = Array.from({ length: count }, (_, index) => index);
       const limit = this.options.maxConcurrent ?? 10_000;
       const answer = async (index: number): Promise<TimedTrajectory | undefined> => {
         const outcome = await this.answer(task(index));
+        wait.came();
         if (outcome !== undefined) ended?.(index, outcome.trajectory);
         return outcome;
       };
       return await mapConcurrent(tasks, limit, answer, signal);
     } finally {
       signal.removeEventListener("abort", endAll);
+      wait.end();
       this.abandoned = await this.left.settle(this.options.log);
     }
   }
@@ -94,6 +100,7 @@ export class Attempts {
   private async attempt({ sample, agent, loop, seed }: Task, tries: number): Promise<TimedTrajectory> {
     const { rollout, responseLength, metrics, timeout } = this.options;
     const controller = new AbortController();
+    const started = performance.now();
     const trace = this.tracer?.begin(sample, agent, tries);
     let giveUp: (reason: unknown) => void;
     const givenUp = new Promise<never>((_, reject) => (giveUp = reject));
@@ -134,7 +141,8 @@ export class Attempts {
     } catch (error) {
       // What the attempt left under way ends with it.
       controller.abort(error);
-      trace?.fail(error);
+      if (trace !== undefined) trace.fail(error);
+      else if (!this.run.signal.aborted) this.tracer?.failed(sample, agent, tries, performance.now() - started, error);
       throw error;
     } finally {
       clearTimeout(timer);

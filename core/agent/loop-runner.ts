@@ -10,6 +10,7 @@ import type { AgentLoop, AgentSample } from "./agent-loop.ts";
 import { assembleTrajectories, type AssembleOptions } from "./assemble.ts";
 import { Attempts } from "./loop-attempts.ts";
 import { allFailed, byCause, dropMetrics, reportFailures } from "./loop-failures.ts";
+import { LongWaits } from "./long-waits.ts";
 import { loopMetrics } from "./loop-metrics.ts";
 import type { RolloutTracer } from "./tracing/rollout-tracer.ts";
 import type { Trajectory } from "./trajectory.ts";
@@ -73,7 +74,11 @@ export class LoopRunner {
   /** What loops prepare, by key, of those that prepare anything. */
   private readonly preparing = new Map<string, Promise<void>>();
 
-  constructor(private readonly options: LoopRunnerOptions) {}
+  private readonly waits: LongWaits;
+
+  constructor(private readonly options: LoopRunnerOptions) {
+    this.waits = new LongWaits(options.log, options.timeout ?? null);
+  }
 
   /**
    * @param batch `prompts` and `attention_mask` (int32, left-padded) and the columns `raw_prompt`, `uid`, `agent_name` (the last two
@@ -93,7 +98,7 @@ export class LoopRunner {
     const about = { step: run.step ?? 0, split: run.validate ? "val" : "train" } as const;
     const uids = samples.map(({ uid }) => uid);
     const tracer = this.options.tracer?.step(about, uids, run.rng.stream("traces"));
-    const attempts = new Attempts(this.options, run, tracer);
+    const attempts = new Attempts(this.options, run, this.waits, tracer);
     const outcomes = await attempts.all(
       (index) => ({ sample: samples[index]!, agent: agents[index]!, loop: loops[index]!, seed: seeds[index]! }),
       samples.length,

@@ -17,14 +17,12 @@ type Phase = <T>(name: string, work: () => Promise<T>) => Promise<T>;
  * take several batches of the loader.
  *
  * Metrics: `train/num_gen_batches`, `filter_groups/sampled|kept|all_0|all_1|all_same|unscored|surplus`, in groups.
- * @throws VERL_TRAIN_GROUPS_EXHAUSTED after `max_num_gen_batches` batches; the reason of `run.stop` when the run is asked to stop between two batches, with
- *   the loader put back to where the step found it.
+ * @throws VERL_TRAIN_GROUPS_EXHAUSTED after `max_num_gen_batches` batches; the reason of `run.stop` when the run is asked to stop between two batches.
  */
 export async function sampleGroups(run: PpoRun, step: number, metrics: StepMetrics, phase: Phase): Promise<Sampled> {
   const { data, algorithm } = run.config;
   const wanted = data.train_batch_size;
   const limit = algorithm.filter_groups.max_num_gen_batches;
-  const found = run.loader.saveState();
   const rounds: Required<Sampled>[] = [];
   let counts = countGroups([]);
   for (let round = 1; ; round++) {
@@ -36,10 +34,7 @@ export async function sampleGroups(run: PpoRun, step: number, metrics: StepMetri
     rounds.push(takeGroups({ ...drawn, batch, parts: columns.parts }, new Set(kept.map(({ uid }) => uid))));
     if (counts.kept >= wanted) break;
     if (limit > 0 && round >= limit) throw exhausted(step, round, wanted, counts);
-    if (run.stop.aborted) {
-      run.loader.loadState(found);
-      run.stop.throwIfAborted();
-    }
+    run.stop.throwIfAborted();
     run.console.logger.info(
       `Step ${step}: ${counts.kept} of ${wanted} groups after ${round} generation batches (${describe(counts)}). Going on.`,
     );

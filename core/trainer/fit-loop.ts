@@ -23,7 +23,7 @@ export interface FitPlan {
   testFreq: number;
   /** Save every so many steps, and after the last; 0 or less: never. */
   saveFreq: number;
-  /** Aborted: the step under way is the last. It is finished with its validation and, where saving is on, saved. */
+  /** Aborted: the step under way is the last. It is finished or given up; where saving is on, the last finished one is saved. */
   stop: AbortSignal;
 }
 

@@ -12,6 +12,7 @@ import { checkBatchFields, usesGreedyBaseline } from "./ppo-fields.ts";
 import { resampleByScore } from "./pf-ppo-resample.ts";
 import { loadRankStates, saveRankStates, trainerStates } from "./rank-states.ts";
 import {
+  ANSWERS_GRACE_S,
   addAdvantages,
   addOldLogProbs,
   addBalanceMetrics,
@@ -19,6 +20,7 @@ import {
   addValues,
   drawAnswers,
   score,
+  untilStopped,
   updateActor,
   updateCritic,
 } from "./ppo-phases.ts";
@@ -74,7 +76,7 @@ export class PpoAttempt implements Attempt {
     return fitLoop(
       {
         step: (step, metrics) => this.step(step, metrics),
-        validate: (step) => this.validate(step, this.run.ended.signal),
+        validate: (step) => this.validateStep(step),
         save: (step) => this.save(step),
         log: (metrics, step) => record.log(metrics, step),
       },
@@ -83,8 +85,16 @@ export class PpoAttempt implements Attempt {
   }
 
   private async step(step: number, metrics: StepMetrics): Promise<void> {
+    const { loader, stop } = this.run;
     this.run.metrics.step = metrics;
-    const batch = await metrics.timer("step")(() => this.train(step, metrics));
+    const found = loader.saveState();
+    const batch = await metrics
+      .timer("step")(() => this.train(step, metrics))
+      .catch((error: unknown) => {
+        // Given up, its prompts come again in the resumed run.
+        if (stop.aborted && error === stop.reason) loader.loadState(found);
+        throw error;
+      });
     this.addStepMetrics(batch, metrics);
     await this.tellData(batch, step);
   }
@@ -163,6 +173,17 @@ export class PpoAttempt implements Attempt {
     metrics.addAll(computeTimingMetrics(seconds, tokens));
     metrics.addAll(computeThroughputMetrics(tokens.all, seconds["step"]!, this.run.modelRanks));
     metrics.add("perf/cpu_memory_used_gb", process.memoryUsage.rss() / 2 ** 30);
+  }
+
+  /** Validation of a step that is done, whatever becomes of this. */
+  private async validateStep(step: number): Promise<Record<string, number>> {
+    const { stop, console } = this.run;
+    let metrics: Record<string, number> = {};
+    const givenUp = await givesUp(async () => {
+      metrics = await untilStopped(this.run, ANSWERS_GRACE_S, (signal) => this.validate(step, signal));
+    }, stop);
+    if (givenUp) console.logger.warn(`The validation of step ${step} was given up, as the run is asked to stop.`);
+    return metrics;
   }
 
   /** Validation outside a step: a stop gives it up. @returns true when that happened. */

@@ -52,7 +52,7 @@ export interface Sampled {
 }
 
 /**
- * Answers each prompt of the loader's next batch `rollout.n` times. A step that was begun is finished: only the run's end reaches the sampler.
+ * Answers each prompt of the loader's next batch `rollout.n` times. Who asks to stop gives the answers some time: a loop may never end.
  * @param round number of the step's batch, from 1; each draws from its own stream.
  */
 export async function drawAnswers(run: PpoRun, step: number, metrics: StepMetrics, round = 1): Promise<Sampled> {
@@ -60,9 +60,11 @@ export async function drawAnswers(run: PpoRun, step: number, metrics: StepMetric
   const prompts = collate(run, run.train, indices, round === 1 ? `${step}` : `${step}.${round}`);
   const repeated = prompts.repeat(run.config.actor_rollout_ref.rollout.n);
   const scoring = new Scoring(run, false);
-  const options = { step, round, signal: run.ended.signal };
   const whole = (answers: DataProto) => wholeGroups(answers, run.config.actor_rollout_ref.rollout.n);
-  const batch = takeMetrics(await scoring.generate(repeated, options, whole), metrics);
+  const answers = await untilStopped(run, ANSWERS_GRACE_S, (signal) =>
+    scoring.generate(repeated, { step, round, signal }, whole),
+  );
+  const batch = takeMetrics(answers, metrics);
   return { epoch, prompts, batch, scoring };
 }
 
@@ -120,8 +122,18 @@ export function addBalanceMetrics(run: PpoRun, batch: DataProto, metrics: StepMe
   metrics.addAll(computeBalanceMetrics(lengths, partitions));
 }
 
-/** How long a step that was asked to stop still waits for its rewards. */
-const STOP_GRACE_S = 5;
+/** Seconds that a step which was asked to stop still waits for its answers, or for a validation; and for its rewards. */
+export const ANSWERS_GRACE_S = 10;
+const REWARDS_GRACE_S = 5;
+
+/** Does a part of a step that may never end by itself. @param work gets a signal of the run's end, or so many seconds after the run was asked to stop */
+export function untilStopped<T>(
+  { stop, ended }: Pick<PpoRun, "stop" | "ended">,
+  seconds: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return withGrace(stop, seconds, (signal) => work(AbortSignal.any([signal, ended.signal])));
+}
 
 export interface Scored {
   /** `token_level_scores`, `unscored` and the parts as columns. */
@@ -144,8 +156,8 @@ export async function score(
   validation: AbortSignal | undefined,
   metrics: StepMetrics,
 ): Promise<Scored> {
-  const train = (signal: AbortSignal) => scoring.rewards(batch, AbortSignal.any([signal, run.ended.signal]));
-  const rewards = await (validation ? scoring.rewards(batch, validation) : withGrace(run.stop, STOP_GRACE_S, train));
+  const scores = (signal: AbortSignal) => scoring.rewards(batch, signal);
+  const rewards = await (validation ? scores(validation) : untilStopped(run, REWARDS_GRACE_S, scores));
   requireScored(rewards, run.config.reward_model.max_unscored_fraction, batch.column("uid"));
   const columns = layOutRewards(rewards, batch);
   metrics.addAll({ ...unscoredMetrics(rewards), ...partMetrics(columns.parts) });

@@ -1,7 +1,7 @@
 import { DataProto } from "../batch/data-proto.ts";
 import { NdArray } from "../batch/nd-array.ts";
 import { StepMetrics } from "./metrics/step-metrics.ts";
-import { score, takeMetrics } from "./ppo-phases.ts";
+import { ANSWERS_GRACE_S, score, takeMetrics, untilStopped } from "./ppo-phases.ts";
 import type { PpoRun } from "./ppo-run.ts";
 import { Scoring } from "./scoring.ts";
 
@@ -21,8 +21,10 @@ export async function addGreedyBaselines(
   run.metrics.step = aside;
   try {
     const scoring = new Scoring(run, false);
-    const options = { step, greedy: true, signal: run.ended.signal };
-    const answers = takeMetrics(await scoring.generate(prompts, options), aside);
+    const generated = await untilStopped(run, ANSWERS_GRACE_S, (signal) =>
+      scoring.generate(prompts, { step, greedy: true, signal }),
+    );
+    const answers = takeMetrics(generated, aside);
     const { batch: scored } = await score(run, answers, scoring, undefined, aside);
     const baselines = scoresByPrompt(scored);
     for (const value of baselines.values()) aside.add("score/mean", value);

@@ -53,6 +53,36 @@ describe("traces.jsonl", () => {
     expect(without!.spans[0]).not.toHaveProperty("prompt");
   });
 
+  it("has what attempts failed by whose prompts were not drawn, a line an error", async () => {
+    let turn = 0;
+    const between = (): void => {
+      turn += 1;
+      if (turn % 3 === 0) throw new TypeError(turn < 9 ? "flaky thing" : "another");
+    };
+    const all = await traces({ prompts: 6, maxSamples: 0, between });
+    expect(all.map(({ error }) => error).sort()).toEqual(["another", "flaky thing"]);
+    const { ms, started, ...flaky } = all.find(({ error }) => error === "flaky thing")!;
+    expect(ms).toBeGreaterThanOrEqual(0);
+    expect(Date.parse(started)).not.toBeNaN();
+    expect(flaky).toMatchObject({ step: 7, split: "train", attempt: 0, agent: "two_turns", spans: [] });
+  });
+
+  it("has no more than a few of them a step, and none twice that were drawn", async () => {
+    let turn = 0;
+    const between = (): void => {
+      turn += 1;
+      if (turn <= 40) throw new TypeError(`no luck ${turn}`);
+    };
+    expect(await traces({ prompts: 40, maxSamples: 0, between })).toHaveLength(8);
+    turn = 0;
+    const twice = (): void => {
+      turn += 1;
+      if (turn <= 2) throw new TypeError("no luck");
+    };
+    const drawn = await traces({ prompts: 2, maxSamples: null, between: twice });
+    expect(drawn.filter(({ error }) => error === "no luck")).toHaveLength(2);
+  });
+
   it("is of a few prompts, all their answers, the same ones for the same seed", async () => {
     const drawn = async (maxSamples: number, seed = 0) =>
       (await traces({ prompts: 40, maxSamples, seed })).map(({ uid, sample_index }) => `${uid}/${sample_index}`);

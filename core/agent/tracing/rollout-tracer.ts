@@ -2,17 +2,20 @@ import type { Tokenizer } from "../../data/tokenizer.ts";
 import type { Logger } from "../../registry/logger.ts";
 import type { Rng } from "../../tensor/rng.ts";
 import type { AgentSample } from "../agent-loop.ts";
-import { SampleTrace } from "./sample-trace.ts";
-import type { TracedSample, TraceSink } from "./trace-record.ts";
+import { messageOf, SampleTrace } from "./sample-trace.ts";
+import type { OpenTrace, TracedSample, TraceSink } from "./trace-record.ts";
 
 export interface RolloutTracerOptions {
   sink: TraceSink;
-  /** `trace.max_samples_per_step_per_worker`: prompts a step, all answers to each; null: all. */
+  /** `trace.max_samples_per_step_per_worker`: prompts a step, all answers to each; null: all. Some of the others' failed attempts come beside them. */
   maxSamples: number | null;
   /** `trace.token2text`: given where texts are kept. */
   tokenizer?: Pick<Tokenizer, "decode">;
   log: Pick<Logger, "warn">;
 }
+
+/** Failed attempts of a step that are traced though their prompts were not drawn, each by another error. */
+const FAILURES = 8;
 
 /** Traces a few answers of each step. */
 export class RolloutTracer {
@@ -38,28 +41,44 @@ export class RolloutTracer {
   }
 }
 
-/** Begins the traces of the answers that were drawn. */
+/** Begins the traces of the answers that were drawn, and notes what others failed by. */
 export class StepTracer {
+  private readonly errors = new Set<string>();
+
   constructor(
     private readonly about: Pick<TracedSample, "step" | "split">,
     private readonly picked: ReadonlySet<string>,
     private readonly options: RolloutTracerOptions,
-    private readonly failed: (error: unknown) => void,
+    private readonly failedToWrite: (error: unknown) => void,
   ) {}
 
   /** Undefined for answers that are not traced, or cannot be. */
   begin({ uid, sampleIndex }: AgentSample, agent: string, attempt: number): SampleTrace | undefined {
     if (!this.picked.has(uid)) return undefined;
-    const sample: TracedSample = { ...this.about, uid, sample_index: sampleIndex, attempt, agent };
-    const { sink, tokenizer } = this.options;
+    const about: TracedSample = { ...this.about, uid, sample_index: sampleIndex, attempt, agent };
+    const open = this.open(about);
+    return open && new SampleTrace(about, open, this.options.tokenizer, this.failedToWrite);
+  }
+
+  /** An attempt at an answer that was not drawn has failed: it is traced all the same, without what it did, or nobody could tell why. */
+  failed({ uid, sampleIndex }: AgentSample, agent: string, attempt: number, ms: number, failure: unknown): void {
+    const error = messageOf(failure);
+    if (this.picked.has(uid) || this.errors.has(error) || this.errors.size >= FAILURES) return;
+    this.errors.add(error);
+    const about: TracedSample = { ...this.about, uid, sample_index: sampleIndex, attempt, agent };
+    const open = this.open(about);
+    if (open) new SampleTrace(about, open, undefined, this.failedToWrite, ms).fail(failure);
+  }
+
+  private open(sample: TracedSample): OpenTrace | undefined {
     try {
-      const open = sink.begin(sample);
-      if (open instanceof Promise) open.catch(this.failed);
+      const open = this.options.sink.begin(sample);
+      if (open instanceof Promise) open.catch(this.failedToWrite);
       if (typeof open?.run !== "function" || typeof open.end !== "function")
         throw new TypeError("A trace sink's begin must return { run, end }, and no promise of it.");
-      return new SampleTrace(sample, open, tokenizer, this.failed);
+      return open;
     } catch (error) {
-      this.failed(error);
+      this.failedToWrite(error);
       return undefined;
     }
   }

@@ -9,8 +9,8 @@ import type { OpenTrace, TracedSample, TraceRecord, TraceSpan } from "./trace-re
 /** Notes what one attempt at an answer does, and hands it over at its end. */
 export class SampleTrace {
   private readonly spans: TraceSpan[] = [];
-  private readonly began = performance.now();
-  private readonly started = new Date().toISOString();
+  private readonly began: number;
+  private readonly started: string;
   private ended = false;
 
   constructor(
@@ -19,7 +19,12 @@ export class SampleTrace {
     /** Decodes what is read and written; undefined: only counts are kept. */
     private readonly tokenizer: Pick<Tokenizer, "decode"> | undefined,
     private readonly failed: (error: unknown) => void,
-  ) {}
+    /** Milliseconds since the attempt began. */
+    ms = 0,
+  ) {
+    this.began = performance.now() - ms;
+    this.started = new Date(Date.now() - ms).toISOString();
+  }
 
   /** Does the attempt's work, inside what the backend wants around it. @throws what the work throws, whatever the backend does */
   async run(work: () => Promise<Trajectory>): Promise<Trajectory> {
@@ -102,4 +107,4 @@ export class SampleTrace {
   }
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

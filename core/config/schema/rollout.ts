@@ -140,10 +140,14 @@ export const rollout = section("How answers are sampled.", {
     ),
     token2text: flag("Keep the text of prompts and answers, not their length alone.", false),
     max_samples_per_step_per_worker: orNull(
-      integer("Prompts of a step that are traced, all their answers; null: all.", 1, {
-        minimum: 0,
-        "x-departure": "verl's default is null.",
-      }),
+      integer(
+        "Prompts of a step that are traced, all their answers; null: all. A few failed attempts at others are traced in any case.",
+        1,
+        {
+          minimum: 0,
+          "x-departure": "verl's default is null.",
+        },
+      ),
     ),
   }),
   engine_kwargs: freeMap("Options of the chosen rollout engine, checked by its own schema."),
