@@ -21,6 +21,8 @@ export interface ToolCallError {
   raw: string;
   /** For the model: `truncated`, `arguments must be an object`, … */
   reason: string;
+  /** How many of the answer's calls stand before it. Undefined: all of them. */
+  callsBefore?: number;
 }
 
 export interface ParsedAnswer {
@@ -95,6 +97,18 @@ export abstract class ToolParser {
   }
 
   abstract stream(options?: StreamOptions): ToolParserStream;
+}
+
+/** Calls and errors of an answer in the order in which they stand in it. */
+export function inOrder({ calls, errors }: Pick<ParsedAnswer, "calls" | "errors">): (ToolCall | ToolCallError)[] {
+  const entries: (ToolCall | ToolCallError)[] = [];
+  let told = 0;
+  for (const [index, call] of calls.entries()) {
+    while (told < errors.length && (errors[told]!.callsBefore ?? Infinity) <= index) entries.push(errors[told++]!);
+    entries.push(call);
+  }
+  for (; told < errors.length; told++) entries.push(errors[told]!);
+  return entries;
 }
 
 /** A call in OpenAI's form, where arguments are text: encoded once, non-ASCII letters and large integers as they are. */

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { isDeepStrictEqual } from "node:util";
 import { Option } from "commander";
-import type { ParsedAnswer, ParseOptions, ToolParser, ToolSchema } from "../agent/index.ts";
+import { inOrder, type ParsedAnswer, type ParseOptions, type ToolParser, type ToolSchema } from "../agent/index.ts";
 import { loadTokenizer, parseLosslessJson, stringifyLosslessJson } from "../data/index.ts";
 import { counted, VerlError } from "../errors/index.ts";
 import { createRunContainer, registries, TOKENIZER } from "../registry/index.ts";
@@ -134,10 +134,11 @@ function describe({ content, reasoning, calls, errors }: ParsedAnswer, cuts: num
     [id && `id ${id}`, repaired && "repaired", mistyped && `mistyped: ${mistyped.join(", ")}`]
       .filter(Boolean)
       .join("; ");
-  const lines = [
-    ...calls.map((call) => [call.name, stringifyLosslessJson(call.arguments), marks(call)].filter(Boolean).join("  ")),
-    ...errors.map(({ reason, raw }) => `error: ${reason}  ${JSON.stringify(raw)}`),
-  ];
+  const lines = inOrder({ calls, errors }).map((entry) =>
+    "reason" in entry
+      ? `error: ${entry.reason}  ${JSON.stringify(entry.raw)}`
+      : [entry.name, stringifyLosslessJson(entry.arguments), marks(entry)].filter(Boolean).join("  "),
+  );
   return [
     `content    ${JSON.stringify(content)}`,
     `reasoning  ${JSON.stringify(reasoning)}`,

@@ -1,4 +1,5 @@
 import {
+  inOrder,
   openAiToolCall,
   startsInReasoning,
   ToolSession,
@@ -7,7 +8,7 @@ import {
   type Interaction,
   type OfferedTool,
   type ParsedAnswer,
-  type ToolAnswer,
+  type ToolCallError,
   type ToolParser,
   type ToolSchema,
   type Trajectory,
@@ -146,25 +147,26 @@ export class ToolConversation {
 
   private async processTools(): Promise<AgentState> {
     const { limits, ctx } = this.parts;
-    const { calls, errors } = this.answer!;
+    const { calls } = this.answer!;
     const ids = this.callIds();
     this.calls += calls.length;
     const answers = await this.session.run(calls);
     for (const { reward } of answers) if (reward !== undefined) this.toolRewards.push(reward);
-    const unread = errors.map(({ reason }): ToolAnswer => ({ content: `Error: ${reason}`, invalid: true }));
-    for (const { invalid } of [...answers, ...unread]) this.invalidInARow = invalid ? this.invalidInARow + 1 : 0;
-    const invalid = [...answers, ...unread].filter((answer) => answer.invalid).length;
+    const entries = inOrder(this.answer!);
+    let [ran, invalid] = [0, 0];
+    // In the order in which the model wrote them.
+    const results = entries.map((entry, index): ChatMessage => {
+      const isUnread = "reason" in entry;
+      const isInvalid = isUnread || answers[ran]!.invalid;
+      invalid += Number(isInvalid);
+      this.invalidInARow = isInvalid ? this.invalidInARow + 1 : 0;
+      if (isUnread) return { role: "tool", content: unreadText(entry, index, entries.length) };
+      const { content } = answers[ran]!;
+      return { role: "tool", tool_call_id: ids[ran++]!, name: entry.name, content };
+    });
     if (invalid > 0) ctx.metric("agent_loop/invalid_calls_count", invalid);
     this.userTurns += 1;
-    const fits = this.history.observe([
-      ...answers.map(({ content }, index) => ({
-        role: "tool",
-        tool_call_id: ids[index]!,
-        name: calls[index]!.name,
-        content,
-      })),
-      ...unread.map(({ content }) => ({ role: "tool", content })),
-    ]);
+    const fits = this.history.observe(results);
     if (limits.max_invalid_calls !== null && this.invalidInARow >= limits.max_invalid_calls)
       return this.terminate("invalid_calls");
     return this.goOn(fits);
@@ -262,6 +264,10 @@ const without = (end: string, text: string): string => {
   const trimmed = text.trim();
   return trimmed.endsWith(end) ? trimmed.slice(0, trimmed.length - end.length).trim() : trimmed;
 };
+
+/** What the model is told of a call that could not be read: which it is as well, where the answer has others. */
+const unreadText = ({ reason }: ToolCallError, index: number, count: number): string =>
+  count === 1 ? `Error: ${reason}` : `Error: call ${index + 1} of ${count} could not be read: ${reason}`;
 
 /** Reasoning, under both names that templates have for it. */
 const thought = (reasoning: string): object =>

@@ -167,6 +167,35 @@ describe("calls that cannot be run", () => {
     expect(metrics["agent_loop/invalid_calls_count"]).toBe(4);
   });
 
+  const BAD = "<tool_call>{bad}</tool_call>";
+
+  it("are told in the order in which the model wrote its calls, with which of them could not be read", async () => {
+    const { text, prompts } = await converse({
+      tools: ADD,
+      say: (turn) => (turn === 0 ? `${callOf("ping")}${BAD}${callOf("add", { a: 1, b: 2 })}` : "done"),
+    });
+    expect(prompts).toHaveLength(2);
+    expect(text).toContain(
+      "<|tool|>pong<|end|>\n<|tool|>Error: call 2 of 3 could not be read: the call is not valid JSON<|end|>\n<|tool|>3<|end|>",
+    );
+  });
+
+  it.each([
+    [2, BAD, callOf("ping"), BAD, "answered"],
+    [2, callOf("pong"), callOf("ping"), callOf("pong"), "answered"],
+    [2, callOf("ping"), BAD, callOf("pong"), "invalid_calls"],
+    [2, callOf("ping"), callOf("pong"), BAD, "invalid_calls"],
+    [1, BAD, BAD, callOf("ping"), "answered"],
+    [1, callOf("ping"), callOf("ping"), BAD, "invalid_calls"],
+  ])("are counted in that order: limit %i, %s %s %s", async (limit, first, second, third, reason) => {
+    const { trajectory } = await converse({
+      tools: ADD,
+      overrides: [`max_invalid_calls=${limit}`],
+      say: (turn) => (turn === 0 ? first + second + third : "done"),
+    });
+    expect(trajectory.extraFields.termination_reason).toBe(reason);
+  });
+
   it("end nothing where there is no limit", async () => {
     const { trajectory } = await converse({ tools: ADD, say: (turn) => (turn < 6 ? callOf("pong") : "sorry") });
     expect(trajectory.extraFields.termination_reason).toBe("answered");

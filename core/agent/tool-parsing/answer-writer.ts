@@ -87,7 +87,7 @@ export class AnswerWriter {
   }
 
   error(raw: string, reason: string): void {
-    const error = { raw, reason };
+    const error = { raw, reason, callsBefore: this.told };
     this.record(error, raw);
     this.tell({ type: "error", error });
   }
@@ -123,9 +123,13 @@ export class AnswerWriter {
     }
     this.reasoning(inner.entries.length === 0 ? text : inner.contentText);
     for (const [i, entry] of inner.entries.entries()) {
-      this.record(entry, inner.raws[i]!);
-      if ("reason" in entry) this.tell({ type: "error", error: entry });
-      else this.tell({ type: "call", index: this.told++, call: entry });
+      const raw = inner.raws[i]!;
+      if ("reason" in entry) {
+        this.error(raw, entry.reason);
+        continue;
+      }
+      this.record(entry, raw);
+      this.tell({ type: "call", index: this.told++, call: entry });
     }
   }
 
@@ -133,9 +137,13 @@ export class AnswerWriter {
     const answer: ParsedAnswer = { content: this.contentText, reasoning: this.reasoningText, calls: [], errors: [] };
     for (let i = 0; i < this.entries.length; i++) {
       const entry = this.entries[i]!;
-      if ("reason" in entry) answer.errors.push(entry);
-      else if (finishReason !== "length") answer.calls.push(entry);
-      else answer.errors.push({ raw: this.raws[i]!, reason: CUT_OFF });
+      if (finishReason !== "length") {
+        if ("reason" in entry) answer.errors.push(entry);
+        else answer.calls.push(entry);
+      } else {
+        const reason = "reason" in entry ? entry.reason : CUT_OFF;
+        answer.errors.push({ raw: this.raws[i]!, reason, callsBefore: 0 });
+      }
     }
     return answer;
   }
