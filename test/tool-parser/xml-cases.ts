@@ -8,7 +8,36 @@ const coder = (name: string, ...parameters: [string, string][]): string =>
 const glm = (name: string, ...args: [string, string][]): string =>
   `<tool_call>${name}\n${args.map(([key, value]) => `<arg_key>${key}</arg_key>\n<arg_value>${value}</arg_value>\n`).join("")}</tool_call>`;
 
+/** Values in quotes that none is wanted in, by the argument; and what they stand for. */
+const QUOTED: [string, string][] = [
+  ["i", '"5"'],
+  ["n", '"1.50"'],
+  ["b", '"true"'],
+  ["l", '"[1, \\"2\\"]"'],
+  ["o", '"{\\"id\\": 7}"'],
+  ["s", '"5"'],
+  ["either", '"5"'],
+  ["maybe", '"null"'],
+];
+const UNQUOTED = { i: 5, n: 1.5, b: true, l: [1, 2], o: { id: "7" }, s: '"5"', either: '"5"', maybe: '"null"' };
+/** The schema allows no text, and what stands in quotes is nothing that it allows. */
+const NOT_QUOTED: [string, string][] = [
+  ["i", '"five"'],
+  ["b", '"\\"true\\""'],
+];
+const AS_WRITTEN = { i: '"five"', b: '"\\"true\\""' };
+
 const CODER: ParserCase[] = [
+  {
+    name: "values in quotes, by the schema",
+    format: "qwen3_coder",
+    text: coder("f", ...QUOTED) + coder("f", ...NOT_QUOTED),
+    options: { tools: TYPED_TOOLS },
+    calls: [
+      ["f", UNQUOTED],
+      ["f", AS_WRITTEN, { mistyped: ["i", "b"] }],
+    ],
+  },
   {
     name: "layout is one line break a side, the rest is the value",
     format: "qwen3_coder",
@@ -147,6 +176,23 @@ const CODER: ParserCase[] = [
 ];
 
 const GLM: ParserCase[] = [
+  {
+    name: "values in quotes, by the schema",
+    format: "glm45",
+    text: glm("f", ...QUOTED) + glm("f", ...NOT_QUOTED),
+    options: { tools: TYPED_TOOLS },
+    calls: [
+      ["f", UNQUOTED],
+      ["f", AS_WRITTEN, { mistyped: ["i", "b"] }],
+    ],
+  },
+  {
+    name: "values in quotes twice, in JSON",
+    format: "hermes",
+    text: hermes(JSON.stringify({ name: "f", arguments: Object.fromEntries([...QUOTED, ["l", ["1", '"2"']]]) })),
+    options: { tools: TYPED_TOOLS },
+    calls: [["f", { ...UNQUOTED, l: [1, 2] }]],
+  },
   {
     name: "no arguments",
     format: "glm45",

@@ -221,11 +221,16 @@ function convert(holder: Holder, key: string, types: ReadonlySet<TypeName>): unk
   return typeof value === "boolean" ? String(value) : value;
 }
 
-/** What a text stands for among the allowed types; the text itself where nothing else fits. */
-function fromText(text: string, types: ReadonlySet<TypeName>): unknown {
+/** What a text stands for among the allowed types; the text itself where nothing else fits. @param quoted It stood in quotes. */
+function fromText(text: string, types: ReadonlySet<TypeName>, quoted = false): unknown {
   if (types.size === 1 && types.has("string")) return text;
   const trimmed = text.trim();
   const value = parseJson(trimmed) ?? (types.has("string") ? undefined : literalValue(trimmed));
+  if (typeof value === "string" && !quoted && !types.has("string")) {
+    // A number, a list or whatever else is wanted, in quotes.
+    const inner = fromText(value, types, true);
+    return fits(inner, types) ? inner : text;
+  }
   if (value !== undefined && typeof value !== "string" && fits(value, types)) return value;
   if (types.has("boolean") && /^(?:true|false)$/i.test(trimmed)) return trimmed.toLowerCase() === "true";
   if (types.has("null") && /^(?:null|none)$/i.test(trimmed)) return null;
