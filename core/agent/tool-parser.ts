@@ -39,7 +39,7 @@ export interface ReadOptions {
   tools?: readonly ToolSchema[];
   /** A call that breaks its format is an error, even where it is clear what was meant. Default: false. */
   strict?: boolean;
-  /** Accepts calls in reasoning that never closes, instead of reporting them as errors. Default: false. */
+  /** Accepts calls in reasoning that never closes, or that nothing follows, instead of reporting them as errors. Default: false. */
   recoverReasoning?: boolean;
   /**
    * Whether the prompt ends inside a reasoning tag, so that the answer starts in it. Default: not known; a closing tag without an opening

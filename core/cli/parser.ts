@@ -35,7 +35,7 @@ export const command: CliCommand = {
       .option("--tools <file>", "JSON list of the tools on offer, in OpenAI's form")
       .addOption(new Option("--finish-reason <why>", "why generation ended").choices(["stop", "length"]))
       .option("--strict", "a call that breaks its format is an error")
-      .option("--recover-reasoning", "accept calls in reasoning that never closes")
+      .option("--recover-reasoning", "accept calls in reasoning that never closes, or that nothing follows")
       .option("--starts-in-reasoning", "the prompt ends inside a reasoning tag")
       .addHelpText("after", "\nExample:\n  verl parser try --format hermes --tools tools.json < answer.txt")
       .action(async (file: string | undefined, options: Options) => {

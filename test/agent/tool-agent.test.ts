@@ -196,6 +196,13 @@ describe("calls that cannot be run", () => {
     expect(trajectory.extraFields.termination_reason).toBe(reason);
   });
 
+  it("are those in reasoning that nothing follows: the model is told, and the conversation goes on", async () => {
+    const lost = { text: `<think>\n${callOf("ping")}\n</think>\n\n<|im_end|>`, stopReason: "stop" as const };
+    const { text, trajectory } = await converse({ tools: ADD, say: (turn) => (turn === 0 ? lost : "done") });
+    expect(text).toContain("<|tool|>Error: tool call inside reasoning that nothing follows<|end|>");
+    expect(trajectory.numTurns).toBe(4);
+  });
+
   it("end nothing where there is no limit", async () => {
     const { trajectory } = await converse({ tools: ADD, say: (turn) => (turn < 6 ? callOf("pong") : "sorry") });
     expect(trajectory.extraFields.termination_reason).toBe("answered");

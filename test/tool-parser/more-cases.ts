@@ -14,6 +14,88 @@ const v3 = (name: string, args: string): string =>
 const v31 = (name: string, args: string): string =>
   `<｜tool▁call▁begin｜>${name}<｜tool▁sep｜>${args}<｜tool▁call▁end｜>`;
 
+const PING = hermes('{"name": "ping", "arguments": {}}');
+const LOST = "tool call inside reasoning that nothing follows";
+
+/** Reasoning that closed, with all that the answer has in it. */
+const THOUGHTS: ParserCase[] = [
+  {
+    name: "a call in closed reasoning that nothing follows",
+    format: "hermes",
+    text: `<think>\nLet me ping.\n${PING}\n</think>\n\n<|im_end|>`,
+    reasoning: `Let me ping.\n${PING}`,
+    errors: [LOST],
+  },
+  {
+    name: "the same, recovered",
+    format: "hermes",
+    text: `<think>\nLet me ping.\n${PING}\n</think>\n\n<|im_end|>`,
+    options: { recoverReasoning: true },
+    reasoning: "Let me ping.",
+    calls: [["ping", {}]],
+  },
+  {
+    name: "the same, where the prompt had the opening tag",
+    format: "hermes",
+    text: `Let me ping.\n${PING}\n</think>\n`,
+    reasoning: `Let me ping.\n${PING}`,
+    errors: [LOST],
+  },
+  {
+    name: "the same, recovered where the prompt had the opening tag",
+    format: "hermes",
+    text: `Let me ping.\n${PING}\n</think>\n`,
+    options: { recoverReasoning: true },
+    reasoning: "Let me ping.",
+    calls: [["ping", {}]],
+  },
+  {
+    name: "the same, told that the prompt had the opening tag",
+    format: "hermes",
+    text: `${PING}${hermes("{bad}")}</think>`,
+    options: { recoverReasoning: true, startsInReasoning: true },
+    calls: [["ping", {}]],
+    errors: ["not valid JSON"],
+  },
+  {
+    name: "a call in closed reasoning, then reasoning that never closes",
+    format: "hermes",
+    text: `<think>${PING}</think><think>Hm.`,
+    reasoning: `${PING}Hm.`,
+    errors: [LOST],
+  },
+  {
+    name: "the same, recovered, with a draft in closed reasoning",
+    format: "hermes",
+    text: `<think>${PING}</think>\n<think>Hm. ${PING}`,
+    options: { recoverReasoning: true },
+    reasoning: `${PING}Hm.`,
+    calls: [["ping", {}]],
+  },
+  {
+    name: "a draft in closed reasoning that an answer follows, with recovery",
+    format: "hermes",
+    text: `<think>${PING}</think>\nDone.<think>Hm.</think> So.`,
+    options: { recoverReasoning: true },
+    reasoning: `${PING}Hm.`,
+    content: "Done. So.",
+  },
+  {
+    name: "reasoning without a call that nothing follows",
+    format: "hermes",
+    text: "<think>Hm.</think>\n",
+    options: { recoverReasoning: true },
+    reasoning: "Hm.",
+  },
+  {
+    name: "a call in closed reasoning that nothing follows, without tags",
+    format: "json",
+    text: '<think>{"name": "ping", "arguments": {}}</think>',
+    reasoning: '{"name": "ping", "arguments": {}}',
+    errors: [LOST],
+  },
+];
+
 const HERMES: ParserCase[] = [
   { name: "no call", format: "hermes", text: "hi", content: "hi" },
   ...['"s": "x"', '"args": {"s": "x"}', '"id": "1", "input": {"s": "x"}'].map((rest): ParserCase => ({
@@ -87,6 +169,7 @@ const HERMES: ParserCase[] = [
     reasoning: "Maybe.",
     calls: [["real", { t: "</think>" }]],
   },
+  ...THOUGHTS,
   {
     name: "one broken call of three",
     format: "hermes",

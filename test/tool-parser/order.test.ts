@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { inOrder } from "../../core/agent/index.ts";
+import { inOrder, type ToolCall, type ToolCallError } from "../../core/agent/index.ts";
 import { feed, parserOf } from "./helpers.ts";
 import { MORE_CASES } from "./more-cases.ts";
 import { PUBLIC_REPORTS } from "./public-reports.ts";
@@ -40,7 +40,9 @@ describe("calls and errors", () => {
       const { answer, deltas } = feed(parserOf(format), [text], options);
       const told = deltas
         .slice(deltas.findLastIndex(({ type }) => type === "retract") + 1)
-        .flatMap((delta) => (delta.type === "call" ? [delta.call] : delta.type === "error" ? [delta.error] : []));
+        .flatMap((delta): (ToolCall | ToolCallError)[] =>
+          delta.type === "call" ? [delta.call] : delta.type === "error" ? [delta.error] : [],
+        );
       expect(inOrder(answer)).toEqual(told);
     }
   });

@@ -53,6 +53,17 @@ describe("what is told while an answer comes", () => {
     }
   });
 
+  it("takes back no reasoning that calls may be taken out of", () => {
+    const text = 'a<tool_call>{"name": "f", "arguments": {}}</tool_call></think>\n';
+    const { deltas } = feed(parserOf("hermes"), [text], { recoverReasoning: true });
+    expect(deltas.slice(-4)).toEqual([
+      { type: "retract", reasoning: "" },
+      { type: "content", text: "\n" },
+      { type: "reasoning", text: "a" },
+      { type: "call", index: 0, call: { name: "f", arguments: {} } },
+    ]);
+  });
+
   it("tells recovered calls at the end", () => {
     const text = '<think>a<tool_call>{"name": "f", "arguments": {}}</tool_call>';
     const { deltas, answer } = feed(parserOf("hermes"), [text], { recoverReasoning: true });

@@ -19,6 +19,7 @@ export interface FoundTextCall {
 const MAX_ENTRIES = 32_768;
 const TOO_MANY = `more than ${MAX_ENTRIES} calls in one answer: the rest is not read`;
 const UNTERMINATED = "tool call inside unterminated reasoning";
+const UNANSWERED = "tool call inside reasoning that nothing follows";
 const CUT_OFF = "not executed: the answer was cut off by the length limit";
 /** Reason of a call that the end of the answer cut off. */
 export const TRUNCATED = "truncated";
@@ -33,6 +34,8 @@ export class AnswerWriter {
   private told = 0;
   /** Nothing but white space and reasoning so far. */
   isBlank = true;
+  /** Reasoning that has ended, as long as nothing follows it. Where calls may be taken out of it, it is not told yet. */
+  thoughts = "";
   /** Values that looked like calls, and were content. */
   lookalikes = 0;
   /** True right after a call or an error, white space apart: a closing tag there belongs to it. */
@@ -54,7 +57,10 @@ export class AnswerWriter {
 
   content(text: string): void {
     if (text === "") return;
-    if ((this.afterCall || this.isBlank) && text.trim() !== "") this.afterCall = this.isBlank = false;
+    if ((this.afterCall || this.isBlank) && text.trim() !== "") {
+      this.afterCall = false;
+      this.begin();
+    }
     this.contentText += text;
     if (this.options.onDelta) this.tell({ type: "content", text });
   }
@@ -63,6 +69,12 @@ export class AnswerWriter {
     if (text === "") return;
     this.reasoningText += text;
     this.tell({ type: "reasoning", text });
+  }
+
+  /** Reasoning has ended. @param text all of it, told already unless calls may be taken out of it. */
+  reasoned(text: string): void {
+    if (this.isBlank) this.thoughts += text;
+    else if (this.options.recoverReasoning) this.reasoning(text);
   }
 
   /**
@@ -109,19 +121,34 @@ export class AnswerWriter {
 
   /** All text so far was reasoning. */
   retract(text: string): void {
-    this.reasoningText = text;
+    this.reasoningText = this.options.recoverReasoning ? "" : text;
     [this.entries, this.raws] = [[], []];
     [this.contentText, this.told, this.afterCall, this.isBlank] = ["", 0, false, true];
-    this.tell({ type: "retract", reasoning: text });
+    this.tell({ type: "retract", reasoning: this.reasoningText });
+    this.reasoned(text);
   }
 
-  /** Takes over the calls of reasoning that never closed, and the reasoning itself where they are taken out of it. */
+  /** Reasoning never closed. @param inner what a parser makes of its text. */
   unterminated(text: string, inner: AnswerWriter): void {
+    if (inner.entries.length === 0) return this.reasoned(text);
+    this.begin();
+    this.takeOver(inner, UNTERMINATED);
+  }
+
+  /** The answer has nothing but reasoning. @param inner what a parser makes of the thoughts. */
+  unanswered(inner: AnswerWriter): void {
+    if (inner.entries.length === 0) return this.begin();
+    this.thoughts = "";
+    this.takeOver(inner, UNANSWERED);
+  }
+
+  /** Takes over the calls of reasoning, and the reasoning itself where they are taken out of it. */
+  private takeOver(inner: AnswerWriter, reason: string): void {
     if (!this.options.recoverReasoning) {
-      for (const raw of inner.raws) this.error(raw, UNTERMINATED);
+      for (const raw of inner.raws) this.error(raw, reason);
       return;
     }
-    this.reasoning(inner.entries.length === 0 ? text : inner.contentText);
+    this.reasoning(inner.contentText);
     for (const [i, entry] of inner.entries.entries()) {
       const raw = inner.raws[i]!;
       if ("reason" in entry) {
@@ -160,7 +187,14 @@ export class AnswerWriter {
     this.entries.push(entry);
     this.raws.push(raw);
     this.afterCall = true;
+    this.begin();
+  }
+
+  /** There is something besides reasoning: calls in what was thought before were drafts. */
+  private begin(): void {
     this.isBlank = false;
+    if (this.options.recoverReasoning) this.reasoning(this.thoughts);
+    this.thoughts = "";
   }
 
   private tell(delta: AnswerDelta): void {

@@ -1,3 +1,4 @@
+import type { AnswerWriter } from "./answer-writer.ts";
 import { Markers, type MarkGuard } from "./markers.ts";
 import { StreamingToolParser, ScanStream, type Turn } from "./streaming-parser.ts";
 import type { Scan } from "./text-source.ts";
@@ -11,9 +12,9 @@ const THINK: readonly ReasoningTags[] = [["<think>", "</think>"]];
  * A format whose calls start at marks in the text. This class finds them, splits off reasoning, and drops the tokens that end a turn;
  * the format reads a call.
  *
- * Reasoning: a call in reasoning that closes is a draft, and ignored. In reasoning that never closes it is an error, or accepted with
- * `recoverReasoning`. A closing tag without an opening one means that the prompt had it, unless the caller knows that it had not: all text
- * before was reasoning.
+ * Reasoning: a call in reasoning that closes is a draft, and ignored. In reasoning that never closes, or that nothing follows, it is an
+ * error, or accepted with `recoverReasoning`. A closing tag without an opening one means that the prompt had it, unless the caller knows
+ * that it had not: all text before was reasoning.
  */
 export abstract class MarkedToolParser extends StreamingToolParser {
   /** Texts that a call, or a group of calls, may start with. */
@@ -47,6 +48,8 @@ export abstract class MarkedToolParser extends StreamingToolParser {
     const [tags] = this.reasoningTags;
     if (turn.options.startsInReasoning && tags) yield* this.readReasoning(tags[1], turn);
     yield* this.readContent(turn, turn.options.startsInReasoning !== undefined);
+    const { out } = turn;
+    if (out.isBlank && out.thoughts !== "") out.unanswered(this.readThought(out.thoughts, turn));
   }
 
   /** @param reasoned Closing tags of reasoning from here on are mere text. */
@@ -86,26 +89,26 @@ export abstract class MarkedToolParser extends StreamingToolParser {
     out.unread(this.ends.reduce((rest, end) => rest.replaceAll(end, ""), source.text.slice(from)));
   }
 
-  private *readReasoning(close: string, { source, out, options }: Turn): Scan {
+  private *readReasoning(close: string, turn: Turn): Scan {
+    const { source, out } = turn;
     // Calls may be taken out of it at the end, and nothing that was told is taken back.
-    const held = options.recoverReasoning === true;
+    const held = turn.options.recoverReasoning === true;
     let text = "";
     const hit = yield* source.until(this.closing(close), (piece) => {
       text += piece;
       if (!held) out.reasoning(piece);
     });
-    if (hit !== undefined) {
-      if (held) out.reasoning(text);
-      source.at += hit.length;
-      return;
-    }
-    const inner = new ScanStream((turn) => this.readContent(turn, true, true), {
-      tools: options.tools,
-      strict: options.strict,
-    });
+    if (hit === undefined) return out.unterminated(text, this.readThought(text, turn));
+    source.at += hit.length;
+    out.reasoned(text);
+  }
+
+  /** What of calls stands in reasoning. */
+  private readThought(text: string, { options: { tools, strict } }: Turn): AnswerWriter {
+    const inner = new ScanStream((turn) => this.readContent(turn, true, true), { tools, strict });
     inner.push(text);
     inner.end();
-    out.unterminated(text, inner.turn.out);
+    return inner.turn.out;
   }
 
   private *readEnd({ source, out }: Turn, from: number): Scan {
