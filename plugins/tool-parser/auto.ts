@@ -7,6 +7,7 @@ import {
   type Tokenizer,
   type ToolParserStream,
 } from "verl";
+import { DeepSeekDsmlToolParser } from "./deepseek-dsml.ts";
 import { DeepSeekToolParser } from "./deepseek.ts";
 import { Glm45ToolParser } from "./glm45.ts";
 import { GptOssToolParser } from "./gpt-oss.ts";
@@ -22,6 +23,7 @@ import { Qwen3CoderToolParser } from "./qwen3-coder.ts";
 const SIGNS: readonly (readonly [key: string, create: new () => ToolParser, ...signs: string[]])[] = [
   ["gpt_oss", GptOssToolParser, "<|channel|>", "<|message|>"],
   ["kimi_k2", KimiK2ToolParser, "<|tool_call_argument_begin|>"],
+  ["deepseek_v3_2", DeepSeekDsmlToolParser, "｜DSML｜"],
   ["deepseek_v3", DeepSeekToolParser, "<｜tool▁call▁begin｜>", "```json"],
   ["deepseek_v3_1", DeepSeekToolParser, "<｜tool▁call▁begin｜>"],
   ["qwen3_coder", Qwen3CoderToolParser, "<function="],

@@ -2,23 +2,26 @@ import { Markers, readArgumentsCall, TRUNCATED, type Scan, type Turn } from "ver
 import { SectionedToolParser } from "./sectioned.ts";
 
 const FENCE = "```";
-const SEPARATOR = "<｜tool▁sep｜>";
+/** A mark as models write it, the usual way first: what is no token of the vocabulary is spelled out, more or less. */
+const spelled = (...words: string[]): string[] =>
+  ["｜", "|"].flatMap((bar) => ["▁", "_", " ", "\\_"].map((gap) => `<${bar}${words.join(gap)}${bar}>`));
+const SEPARATORS = spelled("tool", "sep");
 /** What V3 writes before the name. */
 const TYPE = "function";
 const MARKS = {
-  sectionOpen: ["<｜tool▁calls▁begin｜>"],
-  sectionClose: ["<｜tool▁calls▁end｜>"],
-  callOpen: ["<｜tool▁call▁begin｜>"],
-  callClose: ["<｜tool▁call▁end｜>"],
+  sectionOpen: [...spelled("tool", "calls", "begin"), "<｜tool▁calls｜>"],
+  sectionClose: spelled("tool", "calls", "end"),
+  callOpen: spelled("tool", "call", "begin"),
+  callClose: spelled("tool", "call", "end"),
 };
 const MARK_TEXTS = Object.values(MARKS).flat();
-const HEADER_END = new Markers([SEPARATOR, ...MARK_TEXTS]);
+const HEADER_END = new Markers([...SEPARATORS, ...MARK_TEXTS]);
 const NAME_END = new Markers(["\n", FENCE, "{", ...MARK_TEXTS]);
 /** Arguments that are none look otherwise. */
 const NAME = /^(?!null$|None$)[^\s"'{}[\](),]+$/;
 
 /**
- * DeepSeek. V3 and R1 write a type, a name and a code block; V3.1 and later a name and bare JSON. Both are read under both keys, for
+ * DeepSeek. V3 and R1 write a type, a name and a code block; V3.1 a name and bare JSON. Both are read under both keys, for
  * distilled models come with either template.
  *
  *     <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather
@@ -37,6 +40,7 @@ export class DeepSeekToolParser extends SectionedToolParser {
 
   protected *readCall(turn: Turn, from: number): Scan {
     const { source, out } = turn;
+    const isUsual = source.text.startsWith(MARKS.callOpen[0]!, from);
     const header = yield* this.readHeader(turn, from, HEADER_END);
     if (header === undefined) return;
     yield* source.skipSpace();
@@ -58,6 +62,11 @@ export class DeepSeekToolParser extends SectionedToolParser {
       yield* source.take(...MARKS.callClose);
       return out.error(source.text.slice(from, source.at), "the call has no name");
     }
-    yield* readArgumentsCall(turn, from, { name }, { closes: MARKS.callClose, boundaries: this.boundaries });
+    yield* readArgumentsCall(
+      turn,
+      from,
+      { name, repaired: !isUsual },
+      { closes: MARKS.callClose, boundaries: this.boundaries },
+    );
   }
 }

@@ -1,5 +1,6 @@
 import { provide } from "verl";
 import { AutoToolParser } from "./auto.ts";
+import { DeepSeekDsmlToolParser } from "./deepseek-dsml.ts";
 import { DeepSeekToolParser } from "./deepseek.ts";
 import { Glm45ToolParser } from "./glm45.ts";
 import { GptOssToolParser } from "./gpt-oss.ts";
@@ -22,8 +23,13 @@ export const toolParsers = [
     create: DeepSeekToolParser,
   }),
   provide("tool_parser", "deepseek_v3_1", {
-    description: "DeepSeek V3.1 and later: a name and bare JSON between special tokens.",
+    description: "DeepSeek V3.1 and V3.2-Exp: a name and bare JSON between special tokens.",
     create: DeepSeekToolParser,
+  }),
+  provide("tool_parser", "deepseek_v3_2", {
+    description: "DeepSeek V3.2 and V4 (DSML): XML-like tags, each with a special token.",
+    aliases: ["deepseek_v4"],
+    create: DeepSeekDsmlToolParser,
   }),
   provide("tool_parser", "glm45", {
     description: "GLM 4.5 and later: keys and values in tags.",

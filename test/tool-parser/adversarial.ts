@@ -39,6 +39,15 @@ const UNITS: Readonly<Record<string, readonly string[]>> = {
     "<｜tool▁call▁begin｜>f<｜tool▁sep｜>",
     '<｜tool▁call▁begin｜>function<｜tool▁sep｜>"f"',
   ],
+  deepseek_v3_2: [
+    '<｜DSML｜invoke name="f"><｜DSML｜parameter name="x" string="true">',
+    '<｜DSML｜function_calls><｜DSML｜invoke name="f"><｜DSML｜parameter name="x"></｜DSML｜invoke>',
+    "<｜DSML｜invoke",
+    "<｜DSML｜function_calls>",
+    "</｜DSML｜parameter>",
+    '<｜DSML｜parameter name="x">',
+    '<｜DSML｜invoke name="f">{"a":"',
+  ],
   mistral: [
     "[TOOL_CALLS]",
     "[TOOL_CALLS]f{}, g{}",

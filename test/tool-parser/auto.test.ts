@@ -16,6 +16,7 @@ describe("the format of a chat template", () => {
     ["kimi_k2", "<|tool_call_begin|>{{ id }}<|tool_call_argument_begin|>"],
     ["deepseek_v3", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>{{ name }}\\n```json"],
     ["deepseek_v3_1", "<｜tool▁call▁begin｜>{{ name }}<｜tool▁sep｜>"],
+    ["deepseek_v3_2", "<｜DSML｜function_calls>\\n<｜DSML｜invoke name="],
     ["gpt_oss", "<|start|>assistant<|channel|>commentary<|message|>"],
     ["llama4_pythonic", "<|python_start|>"],
     ["llama3_json", "<|python_tag|>"],

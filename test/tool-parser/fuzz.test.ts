@@ -17,6 +17,7 @@ const SURE_SIGNS: Readonly<Record<string, RegExp>> = {
   kimi_k2: /<\|tool_call_begin\|>/,
   deepseek_v3: /<｜tool▁call▁begin｜>/,
   deepseek_v3_1: /<｜tool▁call▁begin｜>/,
+  deepseek_v3_2: /<｜DSML｜invoke/,
   mistral: /\[TOOL_CALLS\]/,
   llama3_json: /<\|python_tag\|>/,
   llama4_pythonic: /<\|python_start\|>/,

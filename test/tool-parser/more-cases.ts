@@ -1,3 +1,4 @@
+import { DEEPSEEK_CASES } from "./deepseek-cases.ts";
 import type { ParserCase } from "./public-reports.ts";
 import { SCHEMA_CASES } from "./schema-cases.ts";
 import { SLIP_CASES } from "./slip-cases.ts";
@@ -433,4 +434,5 @@ export const MORE_CASES: readonly ParserCase[] = [
   ...TOKEN_CASES,
   ...SLIP_CASES,
   ...SCHEMA_CASES,
+  ...DEEPSEEK_CASES,
 ];
