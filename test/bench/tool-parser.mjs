@@ -10,6 +10,7 @@ const ARGS = `{"path": "src/main.ts", "line": 120, "text": "${BODY}"}`;
 const ANSWERS = {
   deepseek_v3: `${PROSE}<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>edit\n\`\`\`json\n${ARGS}\n\`\`\`<｜tool▁call▁end｜><｜tool▁calls▁end｜>`,
   deepseek_v3_1: `${PROSE}<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>edit<｜tool▁sep｜>${ARGS}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`,
+  deepseek_v3_2: `${PROSE}<｜DSML｜function_calls>\n<｜DSML｜invoke name="edit">\n<｜DSML｜parameter name="path" string="true">src/main.ts</｜DSML｜parameter>\n<｜DSML｜parameter name="line" string="false">120</｜DSML｜parameter>\n<｜DSML｜parameter name="text" string="true">${RAW}</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>`,
   glm45: `${PROSE}<tool_call>edit\n<arg_key>path</arg_key>\n<arg_value>src/main.ts</arg_value>\n<arg_key>text</arg_key>\n<arg_value>${RAW}</arg_value>\n</tool_call>`,
   gpt_oss: `<|start|>assistant<|channel|>analysis<|message|>${PROSE}<|end|><|start|>assistant<|channel|>commentary to=functions.edit <|constrain|>json<|message|>${ARGS}<|call|>`,
   hermes: `${PROSE}<tool_call>\n{"name": "edit", "arguments": ${ARGS}}\n</tool_call>\n`,
@@ -36,6 +37,9 @@ const UNITS = [
   '<|tool_call_begin|>f:0<|tool_call_argument_begin|>{"',
   '<｜tool▁call▁begin｜>f<｜tool▁sep｜>{"',
   '<｜tool▁call▁begin｜>function<｜tool▁sep｜>"f"',
+  '<｜DSML｜invoke name="f"><｜DSML｜parameter name="x" string="true">',
+  '<｜DSML｜invoke name="f">{"a":"',
+  "</｜DSML｜parameter>",
   '[TOOL_CALLS]f[ARGS]{"a":"',
   '[TOOL_CALLS][{"',
   '{"name":',
@@ -75,6 +79,7 @@ const UNITS = [
   "9",
 ];
 const STARTS = {
+  deepseek_v3_2: '<｜DSML｜invoke name="f"><｜DSML｜parameter name="a" string="false">',
   hermes: '<tool_call>{"name":"f","arguments":{"a":',
   qwen3_coder: "<tool_call>\n<function=f>\n<parameter=a>\n",
   glm45: "<tool_call>f<arg_key>a</arg_key><arg_value>",
