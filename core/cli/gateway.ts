@@ -87,6 +87,7 @@ async function serve(folder: string, out: CaptureFile, options: Options, ctx: Cl
       choosesSampling: true,
       contextLength,
       maxRequests: Infinity,
+      log: ctx.logger,
     });
     const sweep = setInterval(() => write(session.takeIdle(Date.now() - options.idle * 1000)), SWEEP_MS);
     try {

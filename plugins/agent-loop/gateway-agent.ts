@@ -83,6 +83,7 @@ export class GatewayAgentLoop extends AgentLoop {
       promptLength: this.config.actor_rollout_ref.rollout.prompt_length,
       maxRequests: this.options.max_requests,
       sticky: `${uid}/${sampleIndex}`,
+      log: this.log,
     });
     const { session } = access;
     this.dropped.begin();
@@ -197,6 +198,9 @@ function report({ counts }: GatewaySession, ctx: AgentContext): void {
   ctx.metric("agent_loop/gateway_history_breaks_count", counts.historyBreaks);
   ctx.metric("agent_loop/gateway_aborted_requests_count", counts.aborted);
   ctx.metric("agent_loop/gateway_sampling_overridden_count", counts.samplingOverridden);
+  ctx.metric("agent_loop/gateway_forms_not_enforced_count", counts.formsNotEnforced);
+  ctx.metric("agent_loop/gateway_template_variables_count", counts.templateVariables);
+  ctx.metric("agent_loop/gateway_unknown_fields_count", counts.unknownFields);
   ctx.metric("agent_loop/gateway_calls_left_out_count", counts.callsLeftOut);
   ctx.metric("agent_loop/invalid_calls_count", counts.invalidCalls);
 }

@@ -35,13 +35,18 @@ export const agentLoops = [
       "agent_loop/gateway_dropped_branches_count": "Conversations that are not trained on.",
       "agent_loop/gateway_dropped_tokens_count": "Sampled tokens that are not trained on.",
       "agent_loop/gateway_failed_requests_count": "Requests that ended with an error.",
+      "agent_loop/gateway_forms_not_enforced_count":
+        "Requests for a form of answer (response_format, tool_choice, …) that the policy was not held to.",
       "agent_loop/gateway_history_breaks_count":
         "Requests after a sample's first answer that go on from none, or from one with rewritten answers behind it: the agent rewrote its messages, offered other tools, or began a task of its own.",
       "agent_loop/gateway_requests": "Requests a sample, on average.",
       "agent_loop/gateway_sampling_overridden_count":
-        "Requests for another temperature, top_p, top_k or seed; the run's own is kept.",
+        "Requests for another sampling (temperature, seed, penalties, …); the run's own is kept.",
       "agent_loop/gateway_stray_errors_count":
         "Errors that nobody caught, of promises, timers and sockets that agents left to themselves.",
+      "agent_loop/gateway_template_variables_count":
+        "Requests with variables of their own for the chat template (chat_template_kwargs, reasoning_effort).",
+      "agent_loop/gateway_unknown_fields_count": "Requests with fields that the gateway does not know and ignores.",
       "agent_loop/invalid_calls_count": "Stretches of answers that look like calls and are none.",
     },
     create: GatewayAgentLoop,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import OpenAI, { APIError, APIUserAbortError } from "openai";
 import { VerlError } from "../../core/errors/index.ts";
 import { ServiceError } from "../../core/reward/service/service-error.ts";
-import { CALC, generation, ScriptedRollout, withSession } from "./support.ts";
+import { generation, ScriptedRollout, withSession } from "./support.ts";
 
 const ASK = { model: "m", messages: [{ role: "user" as const, content: "1+1" }] };
 const never = (): Promise<string> => new Promise(() => {});
@@ -37,9 +37,6 @@ describe("a request that cannot be served", () => {
       "messages[0].content",
     ],
     ["a temperature out of range", { temperature: 3 }, 400, "invalid_value", "temperature"],
-    ["a penalty", { presence_penalty: 1 }, 400, "unsupported_parameter", "presence_penalty"],
-    ["a forced call", { tools: [CALC], tool_choice: "required" }, 400, "unsupported_parameter", "tool_choice"],
-    ["a format", { response_format: { type: "json_object" } }, 400, "unsupported_parameter", "response_format"],
     ["letters without a token", { messages: [{ role: "user", content: "Zürich" }] }, 400, null, null],
   ])("is told so in OpenAI's form: %s", async (_, change, status, code, param) => {
     await withSession(new ScriptedRollout(() => "=2"), async ({ client, session }) => {

@@ -1,14 +1,17 @@
 import { parseLosslessJson } from "../../data/lossless-json.ts";
 import type { ChatMessage } from "../../data/tokenizer.ts";
 import type { ToolSchema } from "../tool.ts";
-import { ApiError } from "./api-error.ts";
+import { ruleOf } from "./field-table.ts";
 import { readGenerationRequest, type GenerationRequest } from "./generation-request.ts";
+import { readTemplateVariables, type NotedField } from "./read-fields.ts";
 import { flagField, invalid, isFields, type Fields } from "./request-fields.ts";
 
 export interface ChatRequest extends GenerationRequest {
   /** As chat templates read them: contents are text, arguments of calls are objects. */
   messages: ChatMessage[];
   tools: readonly ToolSchema[];
+  /** Further variables of the chat template. */
+  variables: Fields;
   /** False: no calls are read out of the answer. */
   readsCalls: boolean;
   /** Calls that the client gets of one answer, at most. */
@@ -18,10 +21,15 @@ export interface ChatRequest extends GenerationRequest {
 export interface CompletionRequest extends GenerationRequest {
   /** Text, or token ids. */
   prompt: string | Int32Array;
+  /** The answer's text begins with the prompt. */
+  echo: boolean;
 }
 
 const MAX_MESSAGES = 10_000;
 const MAX_TOOLS = 512;
+const CHOICES: ReadonlySet<unknown> = new Set([null, "auto", "none", "required"]);
+const STRICT_FIELD = "tools[].function.strict";
+const STRICT: NotedField = { field: STRICT_FIELD, treatment: "form", about: ruleOf("chat", STRICT_FIELD)!.about };
 const ROLES: ReadonlyMap<unknown, string> = new Map([
   ["system", "system"],
   ["developer", "system"],
@@ -37,18 +45,16 @@ export function readChatRequest(body: Fields): ChatRequest {
     throw invalid("messages", `it must be a list of 1 to ${MAX_MESSAGES} messages`);
   }
   const tools = readTools(body["tools"]);
-  if (choice !== null && choice !== "auto" && choice !== "none") {
-    throw new ApiError(
-      400,
-      "'tool_choice' may be auto or none: a call that is forced is not the policy's.",
-      "unsupported_parameter",
-      "tool_choice",
-    );
+  if (!CHOICES.has(choice) && !(isFields(choice) && typeof choice["type"] === "string")) {
+    throw invalid("tool_choice", "it must be auto, none, required, or an object with a type");
   }
+  const request = readGenerationRequest(body, "chat");
   return {
-    ...readGenerationRequest(body),
+    ...request,
+    noted: tools.some(isStrict) ? [...request.noted, STRICT] : request.noted,
     messages: messages.map(readMessage),
     tools,
+    variables: readTemplateVariables(body),
     readsCalls: tools.length > 0 && choice !== "none",
     mostCalls: flagField(body, "parallel_tool_calls", true) ? Infinity : 1,
   };
@@ -59,12 +65,16 @@ export function readCompletionRequest(body: Fields): CompletionRequest {
   const { prompt: given } = body;
   // A list of one prompt is that prompt; ids stand in a list of their own.
   const prompt: unknown = Array.isArray(given) && given.length === 1 && !Number.isInteger(given[0]) ? given[0] : given;
-  if (typeof prompt === "string" && prompt !== "") return { ...readGenerationRequest(body), prompt };
+  const echo = flagField(body, "echo");
+  const request = { ...readGenerationRequest(body, "completions"), echo };
+  if (echo && request.logprobs)
+    throw invalid("echo", "with logprobs it would need those of the prompt, which engines do not tell");
+  if (typeof prompt === "string" && prompt !== "") return { ...request, prompt };
   const ids =
     Array.isArray(prompt) && prompt.length > 0 && prompt.every((id) => Number.isInteger(id) && id >= 0 && id < 2 ** 31);
   if (!ids)
     throw invalid("prompt", "it must be one text, or one list of token ids; several prompts are several requests");
-  return { ...readGenerationRequest(body), prompt: Int32Array.from(prompt as number[]) };
+  return { ...request, prompt: Int32Array.from(prompt as number[]) };
 }
 
 function readMessage(message: unknown, index: number): ChatMessage {
@@ -117,6 +127,8 @@ function readArguments(text: string): unknown {
     return text;
   }
 }
+
+const isStrict = (tool: ToolSchema): boolean => (tool.function as { strict?: unknown }).strict === true;
 
 function readTools(tools: unknown): readonly ToolSchema[] {
   if (tools === undefined || tools === null) return [];

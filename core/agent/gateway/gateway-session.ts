@@ -1,5 +1,6 @@
 import type { ChatMessage, Tokenizer } from "../../data/tokenizer.ts";
 import type { Generation, RolloutEngine, SamplingParams } from "../../engine/rollout-engine.ts";
+import type { Logger } from "../../registry/logger.ts";
 import { generationFault } from "../generation-fault.ts";
 import { startsInReasoning } from "../reasoning-start.ts";
 import type { ParsedAnswer, ToolParser } from "../tool-parser.ts";
@@ -12,7 +13,9 @@ import { CallIds } from "./call-ids.ts";
 import type { ChatRequest, CompletionRequest } from "./chat-request.ts";
 import { EngineFailures } from "./engine-failures.ts";
 import { tokensOf, type Exchange } from "./exchange.ts";
+import { countFields } from "./field-counts.ts";
 import type { GenerationRequest } from "./generation-request.ts";
+import type { NotedField } from "./read-fields.ts";
 import { ReasoningReader } from "./reasoning-reader.ts";
 import { cutAtStop, type AnswerForm } from "./stop-texts.ts";
 
@@ -32,14 +35,16 @@ export interface SessionOptions {
   maxConcurrent?: number;
   /** Names the conversation for engines that keep its cache. */
   sticky?: string;
+  /** Told once of each field that is not done as asked. */
+  log?: Pick<Logger, "warnOnce">;
 }
 
 /** What is needed of the model to turn messages into tokens and back. */
 export interface ModelFormat {
   tokenizer: Tokenizer;
   parser: ToolParser;
-  /** The chat template with these tools. */
-  turnTokens(tools: ChatRequest["tools"]): TurnTokens;
+  /** The chat template with these tools and variables. */
+  turnTokens(request: Pick<ChatRequest, "tools" | "variables">): TurnTokens;
   /** Waits for requests that come at the same time. */
   gather(): Promise<void>;
 }
@@ -52,8 +57,14 @@ export interface SessionCounts {
   aborted: number;
   /** Requests that ended with an error. */
   failed: number;
-  /** Requests that asked for another temperature, top_p, top_k or seed than the run's. */
+  /** Requests that asked for another sampling than the run's. */
   samplingOverridden: number;
+  /** Requests for a form of answer that the model was not held to. */
+  formsNotEnforced: number;
+  /** Requests with variables of their own for the chat template. */
+  templateVariables: number;
+  /** Requests with fields that are not known, and ignored. */
+  unknownFields: number;
   /** Stretches of answers that look like calls and are none. */
   invalidCalls: number;
   /** Calls that the client did not get, as it asked for one at a time. */
@@ -99,6 +110,9 @@ export class GatewaySession {
     aborted: 0,
     failed: 0,
     samplingOverridden: 0,
+    formsNotEnforced: 0,
+    templateVariables: 0,
+    unknownFields: 0,
     invalidCalls: 0,
     callsLeftOut: 0,
     historyBreaks: 0,
@@ -147,10 +161,10 @@ export class GatewaySession {
 
   /** @throws ApiError */
   chat(request: ChatRequest, client: AbortController): Promise<ChatAnswer[]> {
-    const keys = conversationKeys(request.tools, request.messages, this.callIds);
+    const keys = conversationKeys([request.tools, request.variables], request.messages, this.callIds);
     return this.admit(keys.at(-1)!, client, async (ordinal) => {
       const { format } = this;
-      const prompt = this.conversations.chat(request, keys, format.turnTokens(request.tools));
+      const prompt = this.conversations.chat(request, keys, format.turnTokens(request));
       const inReasoning = startsInReasoning(format.tokenizer, prompt.added);
       const parser = request.readsCalls ? format.parser : WITHOUT_CALLS;
       const answers = await this.generate(prompt, request, ordinal, client.signal, request.readsCalls);
@@ -174,7 +188,7 @@ export class GatewaySession {
       const text = typeof given === "string" ? given : tokenizer.decode(given);
       const answers = await this.generate(this.conversations.text(given), request, ordinal, client.signal);
       for (const { exchange, forms } of answers) this.conversations.rememberText(text, exchange, forms);
-      return answers;
+      return request.echo ? answers.map((answer) => ({ ...answer, text: text + answer.text })) : answers;
     });
   }
 
@@ -236,6 +250,7 @@ export class GatewaySession {
     const promptLength = parent?.promptLength ?? Math.min(added.length, longest);
     if (parent === undefined) this.admitBeginning(added.length);
     else if (prompt.rewritten === true) this.counts.historyBreaks += 1;
+    countFields(this.overridden(request), this.counts, this.options.log);
     const sampling = this.sampling(request, ordinal, this.room(promptIds.length, promptLength));
     const { rollout, sticky } = this.options;
     const one = async (choice: number): Promise<Generation> => {
@@ -307,13 +322,23 @@ export class GatewaySession {
     return new ApiError(400, what, "context_length_exceeded", "messages");
   }
 
+  /** The request's fields that are to be counted: without those of sampling that the session serves, or that ask for the run's own. */
+  private overridden({ noted, seed, temperature, topP, topK }: GenerationRequest): NotedField[] {
+    const { sampling: run, choosesSampling } = this.options;
+    const asked: Record<string, boolean> = {
+      temperature: temperature !== undefined && temperature !== run.temperature,
+      top_p: topP !== undefined && topP !== run.top_p,
+      top_k: topK !== undefined && topK !== run.top_k,
+      seed: seed !== undefined,
+    };
+    return noted.filter(({ field }) => !Object.hasOwn(asked, field) || (!choosesSampling && asked[field] === true));
+  }
+
   private sampling(request: GenerationRequest, ordinal: number, room: number): SamplingParams {
     const { sampling: run, choosesSampling } = this.options;
     const wanted = { temperature: request.temperature, top_p: request.topP, top_k: request.topK };
     const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
     const own = choosesSampling ? given : {};
-    const differs = Object.entries(given).some(([name, value]) => run[name as keyof typeof wanted] !== value);
-    if (!choosesSampling && (differs || request.seed !== undefined)) this.counts.samplingOverridden += 1;
     const seed = (choosesSampling ? request.seed : undefined) ?? run.seed + ordinal * SEED_STEP;
     return { ...run, ...own, seed: seed >>> 0, max_tokens: Math.min(request.maxTokens ?? Infinity, room) };
   }

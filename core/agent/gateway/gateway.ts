@@ -57,7 +57,7 @@ export interface GatewayAccess {
 const HOST = "127.0.0.1";
 const LIMITS: GatewayLimits = { headersTimeout: 10_000, requestTimeout: 60_000, maxBytes: 16 * 1024 * 1024 };
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Sets of tools whose templates are remembered. */
+/** Sets of tools and variables whose templates are remembered. */
 const REMEMBERED = 64;
 
 /** How long a session that ends waits for its clients to be told, in ms; an engine may not listen to aborts. */
@@ -112,7 +112,7 @@ export class Gateway {
       get parser() {
         return parser();
       },
-      turnTokens: (tools) => this.turnTokens(tools),
+      turnTokens: (request) => this.turnTokens(request),
       gather: () => gatherer.wait(),
     };
   }
@@ -260,13 +260,14 @@ export class Gateway {
     throw new ApiError(401, "The API key is missing, wrong, or of a run that has ended.", "invalid_api_key");
   }
 
-  private turnTokens(tools: ChatRequest["tools"]): TurnTokens {
-    const key = JSON.stringify(tools);
+  private turnTokens({ tools, variables }: Pick<ChatRequest, "tools" | "variables">): TurnTokens {
+    const key = JSON.stringify([tools, variables]);
     let tokens = this.templates.get(key);
     if (tokens === undefined) {
       if (this.templates.size >= REMEMBERED) this.templates.clear();
       const { tokenizer, templateVariables } = this.options;
-      tokens = new TurnTokens(tokenizer, { ...templateVariables, tools: tools.map((tool) => ({ ...tool })) });
+      const all = { ...templateVariables, ...variables, tools: tools.map((tool) => ({ ...tool })) };
+      tokens = new TurnTokens(tokenizer, all);
       this.templates.set(key, tokens);
     }
     return tokens;

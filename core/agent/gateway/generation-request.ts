@@ -1,4 +1,5 @@
-import { ApiError } from "./api-error.ts";
+import type { EndpointName } from "./field-table.ts";
+import { readFields, type NotedField } from "./read-fields.ts";
 import { flagField, integerField, invalid, isFields, numberField, type Fields } from "./request-fields.ts";
 
 /** What chat and plain completions have in common. */
@@ -18,6 +19,8 @@ export interface GenerationRequest {
   /** The stream ends with a chunk of token counts. */
   includeUsage: boolean;
   logprobs: boolean;
+  /** Fields that are to be counted. */
+  noted: readonly NotedField[];
 }
 
 const MAX_CHOICES = 64;
@@ -26,33 +29,9 @@ const MAX_STOPS = 16;
 const MAX_LOGPROBS = 5;
 const MAX_STOP_LENGTH = 1000;
 
-/** Fields that would change what is sampled, and their values that change nothing. */
-const NOT_SERVED: Readonly<Record<string, (value: unknown) => boolean>> = {
-  frequency_penalty: (value) => value === 0,
-  presence_penalty: (value) => value === 0,
-  logit_bias: (value) => isFields(value) && Object.keys(value).length === 0,
-  response_format: (value) => isFields(value) && value["type"] === "text",
-  top_logprobs: (value) => value === 0,
-  audio: () => false,
-  functions: () => false,
-  echo: (value) => value === false,
-  suffix: (value) => value === "",
-  best_of: (value) => value === 1,
-};
-
 /** Reads the fields that say how to sample. @throws ApiError for values out of range and for what is not served */
-export function readGenerationRequest(body: Fields): GenerationRequest {
-  for (const [name, changesNothing] of Object.entries(NOT_SERVED)) {
-    const value = body[name] ?? undefined;
-    if (value !== undefined && !changesNothing(value)) {
-      throw new ApiError(
-        400,
-        `'${name}' is not served here: sampling would not be the policy's.`,
-        "unsupported_parameter",
-        name,
-      );
-    }
-  }
+export function readGenerationRequest(body: Fields, endpoint: EndpointName): GenerationRequest {
+  const noted = readFields(body, endpoint);
   const { model } = body;
   if (typeof model !== "string" || model === "") throw invalid("model", "it must be a name");
   const options = body["stream_options"] ?? undefined;
@@ -70,6 +49,7 @@ export function readGenerationRequest(body: Fields): GenerationRequest {
     stream: flagField(body, "stream"),
     includeUsage: options !== undefined && flagField(options, "include_usage"),
     logprobs: readLogprobs(body["logprobs"]),
+    noted,
   };
 }
 
