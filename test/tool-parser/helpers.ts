@@ -1,4 +1,5 @@
 import type { AnswerDelta, ParsedAnswer, ParseOptions, ToolParser } from "../../core/agent/index.ts";
+import { ScanStream } from "../../core/agent/tool-parsing/streaming-parser.ts";
 import { toolParsers } from "../../plugins/tool-parser/index.ts";
 
 /** Every format that needs nothing to be constructed. */
@@ -16,6 +17,15 @@ export function feed(parser: ToolParser, pieces: readonly string[], { finishReas
   const stream = parser.stream({ ...options, onDelta: (delta) => void deltas.push(delta) });
   for (const piece of pieces) stream.push(piece);
   return { answer: stream.end({ finishReason }), deltas };
+}
+
+/** Letters that a parser looks at, and those that are copied to join pieces. */
+export function workFor(format: string, pieces: Iterable<string>): { steps: number; copied: number } {
+  const stream = parserOf(format).stream();
+  if (!(stream instanceof ScanStream)) throw new Error(`${format} does not count its steps`);
+  for (const piece of pieces) stream.push(piece);
+  stream.end();
+  return stream.turn.source;
 }
 
 /** The answer that deltas add up to. */

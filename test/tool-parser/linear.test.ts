@@ -1,20 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import { openAiToolCall } from "../../core/agent/index.ts";
-import { ScanStream } from "../../core/agent/tool-parsing/streaming-parser.ts";
 import { ADVERSARIAL_FORMATS, adversarialTexts } from "./adversarial.ts";
-import { parserOf } from "./helpers.ts";
+import { parserOf, workFor } from "./helpers.ts";
 import { tool } from "./public-reports.ts";
 
 const LENGTH = 12_000;
-
-/** Letters that a parser looks at, in all. */
-function stepsFor(format: string, pieces: readonly string[]): number {
-  const stream = parserOf(format).stream();
-  if (!(stream instanceof ScanStream)) throw new Error(`${format} does not count its steps`);
-  for (const piece of pieces) stream.push(piece);
-  stream.end();
-  return stream.turn.source.steps;
-}
 
 /** Milliseconds of the processor, the better of two. */
 function timeFor(format: string, text: string): number {
@@ -71,8 +61,8 @@ describe("values that cost more than their letters", () => {
 describe.each(ADVERSARIAL_FORMATS)("%s", (format) => {
   it("takes steps in proportion to the text, whatever its shape", () => {
     const steep = adversarialTexts(format, LENGTH).flatMap(({ shape, text }) => {
-      const half = stepsFor(format, [text.slice(0, text.length / 2)]);
-      const whole = stepsFor(format, [text]);
+      const { steps: half } = workFor(format, [text.slice(0, text.length / 2)]);
+      const { steps: whole } = workFor(format, [text]);
       return whole > 60 * text.length || whole > 3 * half + 1000 ? [{ shape, half, whole }] : [];
     });
     expect(steep).toEqual([]);
@@ -80,7 +70,8 @@ describe.each(ADVERSARIAL_FORMATS)("%s", (format) => {
 
   it("does not look again at what it has seen when pieces come", () => {
     for (const { text } of adversarialTexts(format, 3000).slice(0, 6)) {
-      expect(stepsFor(format, text.split(""))).toBeLessThan(4 * stepsFor(format, [text]) + 20 * text.length);
+      const { steps: whole } = workFor(format, [text]);
+      expect(workFor(format, text.split("")).steps).toBeLessThan(4 * whole + 20 * text.length);
     }
   });
 });

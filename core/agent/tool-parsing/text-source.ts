@@ -3,7 +3,10 @@ import type { Markers } from "./markers.ts";
 /** A reader that stops where it needs more text, and goes on when there is some. */
 export type Scan<T = void> = Generator<undefined, T, undefined>;
 
-/** Pieces wait until they are this part of the text that is held, so that joining them takes linear time. */
+/**
+ * Joining a piece copies all text that is held, what has been read of it as well. So pieces wait until they are this part of it: each
+ * letter is copied so many times at most. While little is held, they are joined at once.
+ */
 const WAKE_PART = 32;
 /** Characters that have been read are let go beyond this. */
 const KEPT = 256;
@@ -51,6 +54,8 @@ export class TextSource {
   at = 0;
   /** Letters looked at so far; tests hold it against the length. */
   steps = 0;
+  /** Letters copied so far where pieces were joined; tests hold it against the length as well. */
+  copied = 0;
   /** Letters that repairs of broken values may still take: an answer with more of them is no slip. */
   repairLeft = 1 << 20;
   /** Where a reader has looked ahead, from and to; it need not start again between. */
@@ -70,7 +75,7 @@ export class TextSource {
   /** @returns Whether there is enough new text for reading on. */
   push(piece: string): boolean {
     this.waiting += piece;
-    if (this.waiting === "" || this.waiting.length * WAKE_PART < this.text.length - this.at) return false;
+    if (this.waiting === "" || this.waiting.length * WAKE_PART < this.text.length - KEPT) return false;
     this.join();
     return true;
   }
@@ -196,6 +201,8 @@ export class TextSource {
       hit = markers.at(text, i, this.ended);
       if (hit === undefined) continue;
       this.at = i;
+      // It looked to the end.
+      if (hit === null) this.steps += text.length - i;
       if (hit === null || refuses?.(hit) !== true) break;
       i += hit.length - 1;
       hit = undefined;
@@ -311,6 +318,7 @@ export class TextSource {
 
   private join(): void {
     this.text += this.waiting;
+    this.copied += this.text.length;
     this.waiting = "";
   }
 }
