@@ -70,10 +70,13 @@ function checkNeedsNoModel(format: string): void {
 }
 
 async function readAnswer(file: string | undefined, ctx: CliContext): Promise<string> {
-  if (file !== undefined) return (await readText(resolve(ctx.cwd, file))).replace(/\n$/, "");
+  if (file !== undefined) return withoutLastBreak(await readText(resolve(ctx.cwd, file)));
   if (process.stdin.isTTY) ctx.logger.info("Type the answer, and end it with Ctrl-D.");
-  return (await textOf(process.stdin)).replace(/\n$/, "");
+  return withoutLastBreak(await textOf(process.stdin));
 }
+
+/** Editors end a file with a line break, which no model wrote. */
+const withoutLastBreak = (text: string): string => text.replace(/\r?\n$/, "");
 
 async function readText(path: string): Promise<string> {
   try {

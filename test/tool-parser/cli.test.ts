@@ -42,6 +42,12 @@ describe("verl parser try", () => {
     expect(stdout).toMatch(/in pieces {2}the same, cut at \d+ places/);
   });
 
+  it("leaves out the line break that ends a file, that of Windows too", async () => {
+    writeFileSync(join(cwd, "breaks.txt"), "Hm.\r\n\r\n");
+    const { stdout } = await cli(["parser", "try", "breaks.txt", "--format", "hermes", "--json"], { cwd });
+    expect(JSON.parse(stdout)).toMatchObject({ content: "Hm.\r\n" });
+  });
+
   it("prints JSON, and executes nothing of an answer that was cut off", async () => {
     const { stdout } = await cli(
       ["parser", "try", "answer.txt", "--format", "hermes", "--finish-reason", "length", "--json"],
