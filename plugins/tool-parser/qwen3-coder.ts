@@ -16,6 +16,11 @@ const [FUNCTION, FUNCTION_END] = ["<function=", "</function>"] as const;
 const [PARAMETER, PARAMETER_END] = ["<parameter=", "</parameter>"] as const;
 const JSON_TAG = { open: OPEN, close: CLOSE, boundaries: new Markers([OPEN, CLOSE]) };
 const PARTS = new Markers([PARAMETER, PARAMETER_END, FUNCTION, FUNCTION_END, OPEN, CLOSE]);
+/** What an unreadable call reaches to. */
+const CALL_END = new Markers([FUNCTION, OPEN, CLOSE]);
+const STARTS: readonly string[] = [FUNCTION, OPEN];
+/** What models write in place of a value's closing tag. */
+const WRONG_END = /<\/param(?:eter)?(?:=[^<>\n]{0,256})?>\s*$/;
 const VALUE = {
   close: PARAMETER_END,
   followers: [PARAMETER, FUNCTION_END, CLOSE, FUNCTION, OPEN],
@@ -47,6 +52,7 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
   protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
     const { source, out } = turn;
     if (open === FUNCTION) {
+      if (yield* this.isProse(source)) return false;
       yield* this.readFunction(turn, from, false);
       return true;
     }
@@ -61,8 +67,9 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
       const start = source.at;
       const hit = yield* source.until(PARTS);
       const body = source.text.slice(start, source.at).trim();
-      if (hit === CLOSE) source.at += CLOSE.length;
-      else if (body !== "" && !/["{]/.test(body)) return false;
+      if (hit !== CLOSE && body !== "" && !/["{]/.test(body)) return false;
+      if (hit === PARAMETER || hit === PARAMETER_END || hit === FUNCTION_END) yield* source.until(CALL_END);
+      yield* source.take(CLOSE);
       out.error(source.text.slice(from, source.at), hit === undefined && body === "" ? TRUNCATED : NOT_XML);
       return true;
     }
@@ -72,6 +79,20 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
     }
     yield* source.take(CLOSE);
     return true;
+  }
+
+  /** Whether a text only mentions `<function=`, after which the source stands: nothing of a call follows. Nothing is read. */
+  private *isProse(source: TextSource): Scan<boolean> {
+    const start = source.at;
+    const name = yield* source.takeWhile(isHeader);
+    const closed = yield* source.take(">");
+    if (closed) yield* source.skipSpace();
+    const from = source.at;
+    const hit = yield* source.until(PARTS);
+    const body = source.text.slice(from, source.at);
+    source.at = start;
+    if (hit !== undefined && !STARTS.includes(hit)) return false;
+    return closed ? /^[^"'{[<]/.test(body) : /\S\s+\S/.test(name);
   }
 
   /** Reads a function; the source stands after `<function=`. @param tagged It stands in `<tool_call>`. */
@@ -96,7 +117,7 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
           return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the parameter "${key}" has no end`);
         }
         repaired ||= value.open;
-        parameters.set(key, trimLines(value.text));
+        parameters.set(key, trimLines(value.open ? value.text.replace(WRONG_END, "") : value.text));
       } else if (yield* source.take(FUNCTION_END)) {
         break;
       } else if (yield* source.take(PARAMETER_END)) {

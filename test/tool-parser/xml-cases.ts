@@ -124,6 +124,43 @@ const CODER: ParserCase[] = [
     text: "<tool_call>\n<function=f>\n<parameter=s>\na\n</parameter>\n</parameter>\n</function>\n</tool_call>",
     calls: [["f", { s: "a" }, REPAIRED]],
   },
+  ...["</parameter=s>", "</param>", "</parameter=s>\n"].map((end): ParserCase => ({
+    name: `a value that ends with ${JSON.stringify(end)}`,
+    format: "qwen3_coder",
+    text: `<tool_call>\n<function=f>\n<parameter=s>\na\n${end}\n<parameter=t>\nb\n${end}\n</function>\n</tool_call>`,
+    calls: [["f", { s: "a", t: "b" }, REPAIRED]],
+  })),
+  {
+    name: "a wrong closing tag within a value",
+    format: "qwen3_coder",
+    text: coder("f", ["s", "a\n</param>\nb </parameter=s>"]),
+    calls: [["f", { s: "a\n</param>\nb </parameter=s>" }]],
+  },
+  ...[
+    "The syntax <function=foo> is used, ok?",
+    "Write <function= and a name.",
+    "Either <function=foo> or\nsomething else",
+  ].map((text): ParserCase => ({ name: `prose: ${text}`, format: "qwen3_coder", text, content: text })),
+  {
+    name: "prose about a call before one",
+    format: "qwen3_coder",
+    text: `Say <function=foo> first.\n${coder("f", ["s", "a"])}`,
+    content: "Say <function=foo> first.",
+    calls: [["f", { s: "a" }]],
+  },
+  {
+    name: "names in attributes: an error of the whole call",
+    format: "qwen3_coder",
+    text: `<tool_call>\n<function name="f">\n<parameter name="s">a</parameter>\n<parameter name="t">b</parameter>\n</function>\n</tool_call>\nSo.`,
+    content: "So.",
+    errors: ["does not start with"],
+  },
+  {
+    name: "JSON and no tag inside a function",
+    format: "qwen3_coder",
+    text: '<function=f>{"a": 1}',
+    errors: ["truncated"],
+  },
   {
     name: "JSON in the tag",
     format: "qwen3_coder",
