@@ -7,6 +7,9 @@ const BETWEEN = new Markers([START, CHANNEL, END, CALL, RETURN, ...PADS]);
 const HEADER_END = new Markers([MESSAGE, START, END, CALL, RETURN]);
 const ANALYSIS_END = new Markers([END, RETURN, START, CHANNEL, ...PADS]);
 const BODY_END = new Markers([END, CALL, RETURN, START, CHANNEL, ...PADS]);
+const NO_NAME = "the call has no name";
+/** The tool that models know of themselves; what they send it is code. */
+const PYTHON = "python";
 const ARGUMENTS = { closes: [CALL, END, RETURN], boundaries: BODY_END, endCloses: true };
 
 /**
@@ -46,9 +49,12 @@ export class GptOssToolParser extends StreamingToolParser {
     source.at += MESSAGE.length;
     if (recipient !== "" && recipient !== "user") {
       const name = recipient.startsWith("functions.") ? recipient.slice("functions.".length) : recipient;
-      if (name !== "") return yield* readArgumentsCall(turn, from, { name }, ARGUMENTS);
+      yield* source.skipSpace();
+      const isCode = recipient === PYTHON && !(yield* source.seesAny(["{", ...ARGUMENTS.closes]));
+      if (name !== "" && !isCode) return yield* readArgumentsCall(turn, from, { name }, ARGUMENTS);
       yield* source.until(BODY_END);
-      return out.error(source.text.slice(from, source.at), "the call has no name");
+      const reason = isCode ? "the message to python is code: tools are called as functions.NAME, with JSON" : NO_NAME;
+      return out.error(source.text.slice(from, source.at), reason);
     }
     const reasons = wordAfter(header, CHANNEL) === "analysis";
     yield* source.until(reasons ? ANALYSIS_END : BODY_END, (text) =>

@@ -11,7 +11,7 @@ import {
 import { JSON_OPENS, readBareJson, refusesBareJson } from "./bare-json.ts";
 import { seesObject } from "./json.ts";
 import { seesPythonCall } from "./python-call.ts";
-import { END, PythonicToolParser, seesName, START } from "./pythonic.ts";
+import { END, PythonicToolParser, seesName, START, TAG } from "./pythonic.ts";
 
 const BOUNDARIES = new Markers([START, END, '}{"', "\n{", "; {", ";{", "<|eom|>", "<|eot|>"]);
 const TAGS = new Markers([START, END]);
@@ -25,11 +25,11 @@ const QUOTES = ['"', "'", "“", "”", "‘", "’"];
  *     <|python_start|>Oslo, then.<|python_end|>{"name": "get_weather", "parameters": {"city": "Oslo"}}<|eot|>
  */
 export class Llama4ToolParser extends PythonicToolParser {
-  protected override readonly opens = [START, END, ...JSON_OPENS];
+  protected override readonly opens = [START, END, TAG, ...JSON_OPENS];
   protected override readonly guard: MarkGuard = seesCall;
 
   protected override refuses(open: string, turn: Turn): boolean {
-    if (open === START || open === END) return false;
+    if (open === START || open === END || open === TAG) return false;
     return isPython(open, turn.source, turn.source.at + open.length)
       ? super.refuses(open, turn)
       : refusesBareJson(open, turn);
@@ -39,7 +39,9 @@ export class Llama4ToolParser extends PythonicToolParser {
     const { source } = turn;
     if (open === START) return this.readTag(turn, from);
     if (open === END) return this.readAfterTag(turn);
-    return isPython(open, source, source.at) ? super.read(open, turn, from) : readBareJson(open, turn, from);
+    return open === TAG || isPython(open, source, source.at)
+      ? super.read(open, turn, from)
+      : readBareJson(open, turn, from);
   }
 
   private *readAfterTag(turn: Turn): Scan<boolean> {

@@ -16,7 +16,8 @@ import { isName } from "./python-call.ts";
 
 const [CALLS, ARGS, ID] = ["[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"] as const;
 const AFTER_NAME = new Markers([ARGS, ID, CALLS, "{", "\n"]);
-const BROKEN_ARGUMENTS = { closes: [], boundaries: new Markers([CALLS]) };
+const ENDS = ["</s>", "<pad>"];
+const BROKEN_ARGUMENTS = { closes: [], boundaries: new Markers([CALLS, ...ENDS]) };
 const BROKEN_ITEM = new Markers([CALLS, ', {"name"', ',{"name"', ',\n{"name"']);
 /** Calls without a mark that are read after one that has it. */
 const MAX_UNMARKED = 1000;
@@ -31,7 +32,7 @@ const isSeparator = (code: number): boolean => isSpace(code) || code === 44 || c
  */
 export class MistralToolParser extends MarkedToolParser {
   protected readonly opens = [CALLS];
-  protected override readonly ends = ["</s>", "<pad>"];
+  protected override readonly ends = ENDS;
   protected override readonly reasoningTags = [
     ["[THINK]", "[/THINK]"],
     ["<think>", "</think>"],
@@ -49,7 +50,8 @@ export class MistralToolParser extends MarkedToolParser {
         if (yield* readCallObjects(turn, BROKEN_ITEM, items)) break;
       }
       if (items.length > 0) emitCalls(turn, from, items, open || more);
-      else out.error(source.text.slice(from, source.at), (yield* source.atEnd()) && open ? TRUNCATED : NOT_JSON);
+      else if (!open) out.error(source.text.slice(from, source.at), "a list of calls without a call");
+      else out.error(source.text.slice(from, source.at), (yield* source.atEnd()) ? TRUNCATED : NOT_JSON);
       return true;
     }
     yield* this.readNamed(turn, from);
@@ -99,7 +101,7 @@ export class MistralToolParser extends MarkedToolParser {
       out.error(source.text.slice(from, source.at), ended ? TRUNCATED : "the call has no arguments");
     } else if (name === "") {
       out.error(source.text.slice(from, source.at), "the call has no name");
-    } else if (mark === ARGS && (yield* seesCall(source))) {
+    } else if (mark === ARGS && (yield* seesNoArguments(source))) {
       out.call(source.text.slice(from, source.at), { name, arguments: {}, ...(id !== undefined && { id }) }, true);
     } else {
       yield* readArgumentsCall(turn, from, { name, id, repaired }, BROKEN_ARGUMENTS);
@@ -107,8 +109,8 @@ export class MistralToolParser extends MarkedToolParser {
   }
 }
 
-/** Whether the next call comes, where arguments should. */
-function* seesCall(source: TextSource): Scan<boolean> {
+/** Whether the next call comes, or the turn ends, where arguments should come. */
+function* seesNoArguments(source: TextSource): Scan<boolean> {
   yield* source.skipSpace();
-  return yield* source.sees(CALLS);
+  return (yield* source.seesAny([CALLS, ...ENDS])) !== undefined;
 }

@@ -83,12 +83,15 @@ function readKeywords(text: string): Record<string, unknown> | string {
     while (at < text.length && belongs(text.charCodeAt(at))) at += 1;
     return from;
   };
+  const skipLayout = (): void => {
+    for (skip(isSpace); text[at] === "#"; skip(isSpace)) skip(isInLine);
+  };
   for (let first = true; ; first = false) {
-    skip(isSpace);
+    skipLayout();
     if (at < text.length && !first) {
       if (text[at] !== ",") return `the value of "${key}" is not a literal`;
       at += 1;
-      skip(isSpace);
+      skipLayout();
     }
     if (at >= text.length) {
       const args = Object.fromEntries(entries);
@@ -106,6 +109,13 @@ function readKeywords(text: string): Record<string, unknown> | string {
   }
 }
 
+/** What belongs to a comment that has begun. */
+export const isInLine = (code: number): boolean => code !== 10;
+/** A comment has something before it that ends a word; in `color=#fff` a quote was left out. */
+const startsComment = (text: string, at: number): boolean => {
+  const before = text.charCodeAt(at - 1);
+  return isSpace(before) || before === 44 || isOpening(before);
+};
 const isQuote = (code: number): boolean => code === 34 || code === 39;
 const isOpening = (code: number): boolean => code === 40 || code === 91 || code === 123;
 const isClosing = (code: number): boolean => code === 41 || code === 93 || code === 125;
@@ -120,6 +130,10 @@ function* skipBracketsLater(source: TextSource, open: number): Scan<boolean> {
   for (let depth = open; depth > 0; depth = passBrackets(source, depth)) {
     const letter = yield* source.peek();
     if (letter === "") return false;
+    if (letter === "#") {
+      if (startsComment(source.text, source.at)) yield* source.skipWhile(isInLine);
+      else source.at += 1;
+    }
     if (!isQuote(letter.charCodeAt(0))) continue;
     source.at += 1;
     if (!(yield* skipString(source, letter))) return false;
@@ -127,14 +141,14 @@ function* skipBracketsLater(source: TextSource, open: number): Scan<boolean> {
   return true;
 }
 
-/** Goes past brackets, to the next quote at most. @returns How many are open: none, once the last is closed. */
+/** Goes past brackets, to the next quote or `#` at most. @returns How many are open: none, once the last is closed. */
 function passBrackets(source: TextSource, open: number): number {
   const { text, at: from } = source;
   let depth = open;
   let i = from;
   for (; i < text.length; i++) {
     const code = text.charCodeAt(i);
-    if (isQuote(code)) break;
+    if (isQuote(code) || code === 35) break;
     if (isOpening(code)) depth += 1;
     else if (isClosing(code) && --depth === 0) {
       i += 1;

@@ -8,9 +8,11 @@ import {
   type Scan,
   type Turn,
 } from "verl";
-import { isCallHead, readPythonCall, seesPythonCall } from "./python-call.ts";
+import { isCallHead, isInLine, readPythonCall, seesPythonCall } from "./python-call.ts";
 
 export const [START, END] = ["<|python_start|>", "<|python_end|>"] as const;
+/** Llama 3.2 may write it before the bracket. */
+export const TAG = "<|python_tag|>";
 const LIST_END = new Markers(["]", END]);
 const isSeparator = (code: number): boolean => code === 44 || code === 59 || code === 32 || (code >= 9 && code <= 13);
 
@@ -22,7 +24,7 @@ const isSeparator = (code: number): boolean => code === 44 || code === 59 || cod
  *     <|python_start|>[get_weather(city="Oslo")]<|python_end|>
  */
 export class PythonicToolParser extends MarkedToolParser {
-  protected readonly opens = [START, END, "["];
+  protected readonly opens = [START, END, TAG, "["];
   protected override readonly ends = ["<|eom|>", "<|eot|>", "<|eom_id|>", "<|eot_id|>", "<|end_of_text|>"];
   protected override readonly guard: MarkGuard = seesName;
 
@@ -34,9 +36,18 @@ export class PythonicToolParser extends MarkedToolParser {
     const { source, out } = turn;
     if (open === END) return source.now(true);
     if (open === START) return this.readList(turn, from, true);
+    if (open === TAG) return this.readTagged(turn, from);
     return source.then(seesPythonCall(source, source.at, out.isBlank), (seen) =>
       seen ? this.readList(turn, from, false) : source.now(false),
     );
+  }
+
+  /** Reads a list after a tag that stands before other things as well. */
+  private *readTagged(turn: Turn, from: number): Scan<boolean> {
+    const { source } = turn;
+    yield* source.skipSpace();
+    if (!(yield* source.take("[")) || !(yield* seesPythonCall(source, source.at, true))) return false;
+    return yield* this.readList(turn, from, false);
   }
 
   /** Reads calls after a tag, where the bracket of the list may be missing, or after a bracket. */
@@ -49,6 +60,10 @@ export class PythonicToolParser extends MarkedToolParser {
     for (;;) {
       const start = source.at;
       yield* source.skipWhile(isSeparator);
+      while (inList && (yield* source.sees("#"))) {
+        yield* source.skipWhile(isInLine);
+        yield* source.skipWhile(isSeparator);
+      }
       if (inList && (yield* source.take("]"))) break;
       const callFrom = source.at;
       if (items.length >= out.room) {

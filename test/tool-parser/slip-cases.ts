@@ -142,9 +142,66 @@ const MISTRAL: ParserCase[] = [
     calls: [["f", {}]],
   },
   { name: "null arguments", format: "mistral", text: "[TOOL_CALLS]f[ARGS]null", calls: [["f", {}]] },
+  { name: "null, and the end", format: "mistral", text: "[TOOL_CALLS]f[ARGS]null</s>", calls: [["f", {}]] },
+  { name: "no arguments", format: "mistral", text: "[TOOL_CALLS]f[ARGS]</s>", calls: [["f", {}, REPAIRED]] },
+  { name: "an empty list", format: "mistral", text: "[TOOL_CALLS][]", errors: ["a list of calls without a call"] },
+  ...[
+    ["mistral", "[TOOL_CALLS]f[ARGS]", "</s>"],
+    ["kimi_k2", "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>", "<|tool_call_end|>"],
+    ["gpt_oss", "<|channel|>commentary to=functions.f<|message|>", "<|call|>"],
+    ["deepseek_v3_1", "<｜tool▁call▁begin｜>f<｜tool▁sep｜>", "<｜tool▁call▁end｜>"],
+  ].map(([format, head, end]): ParserCase => ({
+    name: "arguments as a JSON string that holds the end of a call",
+    format: format!,
+    text: `${head}${JSON.stringify(JSON.stringify({ a: end }))}${end}`,
+    calls: [["f", { a: end }, format === "kimi_k2" ? { id: "functions.f:0" } : {}]],
+  })),
 ];
 
+const PYTHON: ParserCase[] = [
+  {
+    name: "escapes",
+    text: String.raw`[f(a="\101\0\x41", b="\a\v\7", c="\d \New", d=r"\101")]`,
+    calls: [["f", { a: "A\0A", b: "\x07\v\x07", c: "\\d \\New", d: "\\101" }]],
+  },
+  {
+    name: "a letter by its name",
+    text: String.raw`[f(a="\N{BULLET}"), g()]`,
+    calls: [["g", {}]],
+    errors: ["not a literal"],
+  },
+  {
+    name: "comments",
+    text: "[f(a=1), # it's (one\n g( # first\n b=[1, # )\n 2], # last\n ) # hi\n]",
+    calls: [
+      ["f", { a: 1 }],
+      ["g", { b: [1, 2] }],
+    ],
+  },
+  {
+    name: "no comment, but a quote left out",
+    text: "[f(a=#fff), g()] So.",
+    content: "So.",
+    calls: [["g", {}]],
+    errors: ["not a literal"],
+  },
+  { name: "the tag of Llama 3 before a list", text: "<|python_tag|>[f(a=1)]<|eom_id|>", calls: [["f", { a: 1 }]] },
+  { name: "the tag of Llama 3 before code", text: "<|python_tag|>print(1)", content: "<|python_tag|>print(1)" },
+].flatMap((given) => ["pythonic", "llama4_pythonic"].map((format) => ({ ...given, format }) as ParserCase));
+
 const REST: ParserCase[] = [
+  {
+    name: "code for python",
+    format: "gpt_oss",
+    text: "<|channel|>analysis to=python code<|message|>print(1)<|call|>",
+    errors: ["the message to python is code"],
+  },
+  {
+    name: "JSON for a tool that is called python",
+    format: "gpt_oss",
+    text: '<|channel|>commentary to=python<|message|>{"code": "1"}<|call|>',
+    calls: [["python", { code: "1" }]],
+  },
   {
     name: "literals of Python alone",
     format: "pythonic",
@@ -248,4 +305,11 @@ const REST: ParserCase[] = [
 ];
 
 /** What models slip into, and people found: quotes, literals, layouts that are nearly right. */
-export const SLIP_CASES: readonly ParserCase[] = [...DEEPSEEK, ...LLAMA4, ...JSON_SLIPS, ...MISTRAL, ...REST];
+export const SLIP_CASES: readonly ParserCase[] = [
+  ...DEEPSEEK,
+  ...LLAMA4,
+  ...JSON_SLIPS,
+  ...MISTRAL,
+  ...PYTHON,
+  ...REST,
+];

@@ -21,7 +21,10 @@ export type LiteralResult =
 export interface LiteralOptions {
   /** Brackets that are open at the end of the text count as closed. Default: false. */
   closeAtEnd?: boolean;
-  /** Python alone: raw strings, and strings side by side are one. JSON that lost a comma would be read wrongly. Default: false. */
+  /**
+   * Python alone: raw strings, comments, escapes of its own, and strings side by side are one. JSON that lost a comma would be read
+   * wrongly. Default: false.
+   */
   python?: boolean;
 }
 
@@ -55,6 +58,7 @@ const ESCAPES = new Map([
   ["0", "\0"],
   ["\n", ""],
 ]);
+const PYTHON_ESCAPES = new Map([...ESCAPES, ["a", "\x07"], ["v", "\v"]]);
 const HEX_LENGTH = new Map([
   ["x", 2],
   ["u", 4],
@@ -261,9 +265,16 @@ class LiteralReader {
         return digits === 8 ? String.fromCodePoint(code) : String.fromCharCode(code);
       }
     }
+    const octal = this.options.python ? /^[0-7]{1,3}/.exec(this.text.slice(this.at + 1, this.at + 4))?.[0] : undefined;
+    if (octal !== undefined) {
+      this.at += 1 + octal.length;
+      return String.fromCharCode(parseInt(octal, 8));
+    }
+    // A letter by its name: nothing here knows them, and another text would be what was not meant.
+    if (this.options.python && this.text.startsWith("N{", this.at + 1)) this.fail("letter");
     this.at += 1 + letter.length;
     if (letter === '"' || letter === "'" || letter === "\\" || letter === "/") return letter;
-    return ESCAPES.get(letter) ?? `\\${letter}`;
+    return (this.options.python ? PYTHON_ESCAPES : ESCAPES).get(letter) ?? `\\${letter}`;
   }
 
   private number(): unknown {
@@ -300,6 +311,15 @@ class LiteralReader {
   }
 
   private skipSpace(): void {
+    this.passSpace();
+    while (this.options.python && this.text[this.at] === "#") {
+      const end = this.text.indexOf("\n", this.at);
+      this.at = end < 0 ? this.text.length : end;
+      this.passSpace();
+    }
+  }
+
+  private passSpace(): void {
     while (this.at < this.text.length && isSpace(this.text.charCodeAt(this.at))) this.at += 1;
   }
 

@@ -9,7 +9,8 @@ import {
 } from "./call-object.ts";
 import { isWord } from "./literal.ts";
 import type { Markers } from "./markers.ts";
-import { NOT_JSON, readJson } from "./read-json.ts";
+import { parseJson } from "./parse-json.ts";
+import { NOT_JSON, peekJson, readJson } from "./read-json.ts";
 import type { Turn } from "./streaming-parser.ts";
 import { isSpace, letterFrom, type Scan, type TextSource } from "./text-source.ts";
 
@@ -183,7 +184,7 @@ export function* readArgumentsCall(
     }
     value = read.value;
     repaired ||= read.repaired;
-  } else if (!(yield* source.seesAny(closes))) {
+  } else if ((value = yield* readEncodedObject(source)) === undefined && !(yield* source.seesAny(closes))) {
     const start = source.at;
     const hit = yield* source.until(boundaries);
     let bare = source.text.slice(start, source.at).trim();
@@ -222,6 +223,16 @@ export function* readArgumentsCall(
   } else {
     source.at = end;
   }
+}
+
+/** Reads the JSON string that comes next and holds an object, whatever marks stand in it; undefined, and nothing is read, when none does. */
+function* readEncodedObject(source: TextSource): Scan<string | undefined> {
+  if (!(yield* source.sees('"'))) return undefined;
+  const text = yield* peekJson(source);
+  const value = text === undefined ? undefined : parseJson(text);
+  if (typeof value !== "string" || !value.trimStart().startsWith("{")) return undefined;
+  source.at += text!.length;
+  return value;
 }
 
 /** A closing tag outside a call: part of the call before it, or an error. */
