@@ -44,7 +44,7 @@ export async function joinCluster(ray: RayConfig, run: string, log: Logger, sign
     try {
       const channel = await raceAbort(signal, connected, ended);
       channel.trust((reason) => reasonOr(launched.ended, reason));
-      const driver = new RayDriver(channel, launched, log);
+      const driver = new RayDriver(channel, launched, log, run);
       await raceAbort(signal, driver.ready(), ended);
       return { server, driver, host, certificate: tls?.cert };
     } catch (error) {

@@ -102,7 +102,7 @@ class Driver:
         for id, table in placement_group_table().items():
             for bundle, node in table["bundles_to_node_id"].items():
                 if any(id in name for name in free.get(node, {})):  # so long its places are not free, removed or not
-                    held[node].append([table["name"] or id, table["bundles"][bundle]])
+                    held[node].append([table["name"] or id, table["bundles"][bundle], table["state"] == "REMOVED"])
         self.link.send(type="nodes", request=request, nodes=[
             {"node": n["NodeManagerAddress"], "total": n["Resources"], "free": free.get(n["NodeID"], {}), "held": held[n["NodeID"]]}
             for n in ray.nodes() if n["Alive"]

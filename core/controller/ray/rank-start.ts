@@ -24,7 +24,8 @@ export class RankStart {
   private channel: TcpChannel | undefined;
   private where = "";
   private readonly arrived: Promise<TcpChannel>;
-  private readonly over: Promise<string>;
+  /** Settles with the reason once the process has ended, or is lost. */
+  readonly over: Promise<string>;
   private settleOver!: (reason: string) => void;
   /** Settles once the process runs. */
   readonly started: Promise<void>;

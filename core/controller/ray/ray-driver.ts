@@ -46,14 +46,19 @@ type FromDriver =
   | { type: "nodes"; request: number; nodes: DriverNode[] }
   | (RankEvent & { id: string });
 
-/** How a placement group is called among the holders of a machine's resources. */
-export const holderName = (group: string): string => `placement group ${group}`;
+/**
+ * How a placement group is called among the holders of a machine's resources. @param run what the names of this run's own begin with
+ * @param leaving it is removed, and Ray has still to free its places
+ */
+export const holderName = (group: string, run: string, leaving: boolean): string =>
+  `${group.startsWith(`${run}_`) ? "this run's " : ""}placement group ${group}${leaving ? " (on its way out)" : ""}`;
 
 interface DriverNode {
   node: string;
   total: Resources;
   free: Resources;
-  held: [string, Resources][];
+  /** One a bundle. */
+  held: [group: string, holds: Resources, leaving: boolean][];
 }
 
 /** Seconds without a word after which the driver is given up. */
@@ -77,6 +82,7 @@ export class RayDriver {
     private readonly channel: TcpChannel,
     private readonly launched: LaunchedDriver,
     private readonly log: Logger,
+    private readonly run: string,
   ) {
     this.gone = new Promise((resolve) => channel.onClose(resolve));
   }
@@ -115,7 +121,7 @@ export class RayDriver {
       total: plain(total),
       // What is used up is not in Ray's list.
       free: { ...Object.fromEntries(Object.keys(plain(total)).map((name) => [name, 0])), ...plain(free) },
-      holders: held.map(([group, holds]) => ({ who: holderName(group), holds: plain(holds) })),
+      holders: this.holders(held),
     }));
   }
 
@@ -142,6 +148,18 @@ export class RayDriver {
     if (how === "late") this.log.warn(`The Ray driver did not end within ${END_MS / 1000} s; it is killed.`);
     await this.launched.kill();
     this.channel.close("has ended", true);
+  }
+
+  /** What each holds in all its bundles. */
+  private holders(held: DriverNode["held"]): NodeResources["holders"] {
+    const sums = new Map<string, Record<string, number>>();
+    for (const [group, holds, leaving] of held) {
+      const who = holderName(group, this.run, leaving);
+      const sum = sums.get(who) ?? {};
+      sums.set(who, sum);
+      for (const [name, amount] of Object.entries(plain(holds))) sum[name] = (sum[name] ?? 0) + amount;
+    }
+    return Array.from(sums, ([who, holds]) => ({ who, holds }));
   }
 
   private understand(message: FromDriver, ready: () => void): void {

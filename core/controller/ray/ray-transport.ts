@@ -1,3 +1,5 @@
+import { setMaxListeners } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
 import { ABORT_SIGNAL, CONFIG, inject, LOGGER, type Logger } from "../../registry/index.ts";
 import { randomHex } from "../channel/handshake.ts";
 import type { NodeResources, Resources } from "../node-resources.ts";
@@ -8,12 +10,15 @@ import { rankEnv, type RankHandle, type SpawnRequest, type Transport, type Trans
 import { joinCluster, type Cluster } from "./cluster.ts";
 import { rankCommand } from "./rank-command.ts";
 import { RankStart } from "./rank-start.ts";
-import { holderName, type RankOrder } from "./ray-driver.ts";
+import { holderName, type RankOrder, type RayDriver } from "./ray-driver.ts";
 import { rayFaults, type RayConfig } from "./ray-settings.ts";
 import { waitForRoom } from "./wait-for-room.ts";
 
 /** The default of `controller.start_timeout_s`. */
 const START_TIMEOUT_S = 300;
+/** How long a start that has failed may wait for its places to be free again, and how often it looks. */
+const GIVE_BACK_MS = 8000;
+const LOOK_AGAIN_MS = 100;
 /**
  * As the command line does for itself (core/cli/bin.ts): batches are large arrays, made anew all the time. They lie on large pages, and
  * the memory of one that has gone serves for the next, whichever thread makes it.
@@ -32,6 +37,8 @@ export class RayTransport implements Transport {
   private readonly pools = new Map<ResourcePool, string>();
   /** Sets this run's placement groups apart from others' in the cluster. */
   private readonly run = `verl_${randomHex(4)}`;
+  /** Ranks whose processes have not ended, and the pools that they stand in. */
+  private readonly standing = new Map<RankStart, readonly ResourcePool[]>();
   private nextRank = 0;
   private closing = false;
 
@@ -54,10 +61,16 @@ export class RayTransport implements Transport {
     const cluster = await this.join();
     const noRoom = new AbortController();
     const request = { ...asked, signal: AbortSignal.any([asked.signal, noRoom.signal]) };
+    // One listener a rank is no leak.
+    setMaxListeners(Infinity, request.signal);
     const hub = new ExchangeHub(request.pool.worldSize);
     const starting = request.pool.places.map(
       (place) => new RankStart(cluster, request, place, hub, this.order(request, place), () => this.closing),
     );
+    for (const start of starting) {
+      this.standing.set(start, request.pool.roots);
+      void start.over.then(() => this.standing.delete(start));
+    }
     cluster.driver.start(
       starting.map(({ order }) => order),
       (id, event) => starting.find(({ order }) => order.id === id)?.tell(event),
@@ -68,11 +81,7 @@ export class RayTransport implements Transport {
       name: request.name,
       pool: request.pool,
       nodes: () => cluster.driver.nodes().catch(() => undefined),
-      own: new Set(
-        request.pool.roots.flatMap((root) =>
-          root.processOnNodes.map((_, node) => holderName(this.placementGroup(root, node))),
-        ),
-      ),
+      own: new Set(request.pool.roots.flatMap((root) => this.holders(root))),
       placed: () => starting.every(({ placed }) => placed),
       deadlineS: this.config.controller.start_timeout_s ?? START_TIMEOUT_S,
       log: request.log,
@@ -83,9 +92,30 @@ export class RayTransport implements Transport {
     const failed = settled.find((start) => start.status === "rejected");
     const handles = settled.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
     if (!failed) return handles;
-    for (const start of starting) start.giveUp();
+    for (const start of starting) {
+      this.standing.delete(start);
+      start.giveUp();
+    }
     await Promise.all(handles.map((handle) => handle.dispose()));
+    // Whoever gave it up waits for nothing.
+    if (!asked.signal.aborted && !this.closing) await this.givenBack(cluster.driver, request.pool);
     throw failed.reason;
+  }
+
+  /** Waits for seconds at most until the places of a pool are free in which nobody stands: the next start may need them. */
+  private async givenBack(driver: RayDriver, { roots }: ResourcePool): Promise<void> {
+    const used = new Set([...this.standing.values()].flat());
+    const leaving = new Set(roots.filter((root) => !used.has(root)).flatMap((root) => this.holders(root)));
+    const over = new AbortController();
+    const free = async (): Promise<void> => {
+      while (!over.signal.aborted) {
+        const nodes = await driver.nodes().catch(() => []);
+        if (!nodes.some(({ holders }) => holders.some(({ who }) => leaving.has(who)))) return;
+        await pause(LOOK_AGAIN_MS);
+      }
+    };
+    await Promise.race([free(), pause(GIVE_BACK_MS, undefined, { signal: over.signal }).catch(() => undefined)]);
+    over.abort();
   }
 
   async close(): Promise<void> {
@@ -109,6 +139,13 @@ export class RayTransport implements Transport {
   /** The name of the placement group that holds a pool's places on one machine. */
   private placementGroup(root: ResourcePool, node: number): string {
     return `${this.poolId(root)}_${node}`;
+  }
+
+  /** How a pool's placement groups are called among the holders of resources. */
+  private holders(root: ResourcePool): string[] {
+    return root.processOnNodes.flatMap((_, node) =>
+      [false, true].map((leaving) => holderName(this.placementGroup(root, node), this.run, leaving)),
+    );
   }
 
   private order(request: SpawnRequest, place: RankPlace): Omit<RankOrder, "first_line"> {

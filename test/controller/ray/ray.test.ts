@@ -3,7 +3,16 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it, jest } from "@jest/globals";
-import { createLogger, loadPlugin, RayTransport, ResourcePool, WorkerGroup, type GroupOf, type Transport } from "verl";
+import {
+  createLogger,
+  loadPlugin,
+  RayTransport,
+  ResourcePool,
+  WorkerGroup,
+  type GroupOf,
+  type NodeResources,
+  type Transport,
+} from "verl";
 import { ChannelServer } from "../../../core/controller/channel/channel-server.ts";
 import { PEER_LIMITS } from "../../../core/controller/channel/frame.ts";
 import { JobApi } from "./support/job-api.ts";
@@ -68,7 +77,7 @@ it("knows what the cluster has and holds, and starts ranks that call each other"
   expect(await second.pid()).not.toEqual(await probers.pid());
   const other = await open().resources();
   expect(other[0]!.free["CPU"]).toBe(0);
-  expect(other[0]!.holders.map(({ holds }) => holds)).toEqual(new Array(4).fill({ CPU: 1 }));
+  expect(other[0]!.holders.map(({ holds }) => holds)).toEqual(new Array(2).fill({ CPU: 2 }));
 });
 
 /** How a call ends, and after how many seconds. */
@@ -178,12 +187,26 @@ it("says what is wanted, what there is and who holds the rest where there is no 
   const late = await fate(start(3, "late"));
   expect(late.error).toMatchObject({ code: "VERL_CONTROLLER_POOL" });
   expect(late.error.message).toMatch(
-    /^There is no room for the worker groups after 4 s\.\nWanted by late: 3 ranks on one machine, each rank 1 CPU\.\nAvailable on 127\.0\.0\.1: 2 CPU of 4 CPU; placement group \S+ holds 1 CPU/,
+    /^There is no room for the worker groups after 4 s\.\nWanted by late: 3 ranks on one machine, each rank 1 CPU\.\nAvailable on 127\.0\.0\.1: 2 CPU of 4 CPU; placement group \S+ holds 2 CPU\.$/,
   );
   expect(lines.filter((line) => line.includes("Waiting for resources, at most 4 s."))).toHaveLength(1);
   const never = await fate(start(9, "large"));
   // Without "after 4 s": it is not waited for.
   expect(never.error.message.split("\n")[0]).toBe("There is no room for the worker groups.");
+});
+
+it("starts more ranks than a signal has listeners without a warning, and names what they hold in one", async () => {
+  const warned: Error[] = [];
+  const note = (warning: Error): void => void warned.push(warning);
+  process.on("warning", note);
+  const transport = open();
+  const pool = new ResourcePool([12], { name: "many", perPlace: { CPU: 0.25 }, maxColocateCount: 1 });
+  await WorkerGroup.create(Prober, [], { transport, pool, log: log() });
+  process.off("warning", note);
+  expect(warned.filter(({ name }) => name === "MaxListenersExceededWarning")).toEqual([]);
+  expect((await transport.resources())[0]!.holders).toEqual([
+    { who: expect.stringMatching(/^this run's placement group verl_\w+_many_0_0$/) as unknown, holds: { CPU: 3 } },
+  ]);
 });
 
 it("says that the places of a pool were not free in time for another group of it", async () => {
@@ -206,6 +229,11 @@ it("gives the places of a group back that is disposed, was given up, or could no
     });
   for (let round = 0; round < 2; round++) {
     await expect(create("no such layer")).rejects.toThrow("no such layer");
+    // Free, or said to be on its way, where Ray needs longer than the start waited.
+    const [{ free, holders }] = (await transport.resources()) as [NodeResources];
+    const leaving = holders.filter(({ who }) => /^this run's placement group \S+ \(on its way out\)$/.test(who));
+    expect(leaving.reduce((sum, { holds }) => sum + holds["CPU"]!, free["CPU"]!)).toBe(4);
+    expect(leaving.length).toBeLessThan(2);
     const first = await create();
     await expect(create(undefined, AbortSignal.timeout(1500))).rejects.toThrow("timeout");
     await first.dispose();
