@@ -10,11 +10,14 @@ const BODY_END = new Markers([END, CALL, RETURN, START, CHANNEL, ...PADS]);
 const NO_NAME = "the call has no name";
 /** The tool that models know of themselves; what they send it is code. */
 const PYTHON = "python";
+/** Roles of messages that are not the model's. */
+const OTHERS = new Set(["user", "system", "developer", "tool"]);
 const ARGUMENTS = { closes: [CALL, END, RETURN], boundaries: BODY_END, endCloses: true };
 
 /**
  * gpt-oss (harmony): messages with a channel. `analysis` is reasoning, the rest is content, and whatever has a recipient is a call,
- * in whichever channel; the recipient stands before or after it. The prompt may have had the first `<|start|>assistant`.
+ * in whichever channel; the recipient stands before or after it. The prompt may have had the first `<|start|>assistant`. What the model
+ * writes for others, a tool's result or the user's next message, is neither: it is passed over.
  *
  *     <|channel|>analysis<|message|>Oslo, then.<|end|>
  *     <|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Oslo"}<|call|>
@@ -47,6 +50,10 @@ export class GptOssToolParser extends StreamingToolParser {
       return;
     }
     source.at += MESSAGE.length;
+    if (recipient === "assistant" || (recipient === "" && OTHERS.has(wordAfter(header, START)))) {
+      yield* source.until(BODY_END);
+      return;
+    }
     if (recipient !== "" && recipient !== "user") {
       const name = recipient.startsWith("functions.") ? recipient.slice("functions.".length) : recipient;
       yield* source.skipSpace();

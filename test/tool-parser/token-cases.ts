@@ -244,6 +244,19 @@ const HARMONY: ParserCase[] = [
     calls: [["f", { a: "<|end|>" }]],
   },
   {
+    name: "a tool's result that the model makes up",
+    format: "gpt_oss",
+    text: '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|><|start|>functions.f to=assistant<|channel|>commentary<|message|>{"r": 2}<|end|><|start|>assistant<|channel|>final<|message|>2<|return|>',
+    content: "2",
+    calls: [["f", { a: 1 }]],
+  },
+  {
+    name: "a question that the model makes up",
+    format: "gpt_oss",
+    text: "<|channel|>final<|message|>Hi.<|end|><|start|>user<|message|>Call f.<|end|>",
+    content: "Hi.",
+  },
+  {
     name: "the recipient before the channel",
     format: "gpt_oss",
     text: '<|start|>assistant to=functions.f<|channel|>commentary <|constrain|>json<|message|>{"a": 1}<|call|>',
