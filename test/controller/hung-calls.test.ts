@@ -162,7 +162,9 @@ describe("a worker in this thread whose disposal never ends", () => {
     expect([disposed, lines.sort()]).toEqual([true, [left(0), left(1)]]);
     expect(await call).toMatchObject({
       code: "VERL_WORKER_DIED",
-      message: expect.stringMatching(/^Rank \d of Endless \(this thread\) was disposed with its group; the call was hang/),
+      message: expect.stringMatching(
+        /^Rank \d of Endless \(this thread\) was disposed with its group; the call was hang/,
+      ),
     });
   });
 
