@@ -1,3 +1,4 @@
+export type { ApiError } from "./api-error.ts";
 export { branchEnds, pickBranch, sampledTokens, trajectoriesOf, trajectoryOf, type BranchRule } from "./branches.ts";
 export type { Exchange } from "./exchange.ts";
 export { Gateway, type GatewayAccess, type GatewayOptions } from "./gateway.ts";
