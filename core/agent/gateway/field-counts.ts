@@ -4,6 +4,9 @@ import type { NotedField } from "./read-fields.ts";
 
 type Treatment = NotedField["treatment"];
 
+/** Unknown fields that are told. */
+const SHOWN = 10;
+
 const COUNTS: Readonly<Record<Treatment, keyof SessionCounts>> = {
   prompt: "templateVariables",
   sampling: "samplingOverridden",
@@ -29,6 +32,3 @@ export function countFields(noted: readonly NotedField[], counts: SessionCounts,
     `An agent's requests have ${unknown.slice(0, SHOWN).join(", ")}, which the gateway does not know and ignores. Such requests are only counted.`,
   );
 }
-
-/** Unknown fields that are told. */
-const SHOWN = 10;
