@@ -1,7 +1,9 @@
 import {
+  DEFINITION,
   emitCalls,
   looksLikeCall,
   Markers,
+  messageOf,
   parseJson,
   peekJson,
   readCallObjects,
@@ -32,22 +34,18 @@ const ARGUMENTS = /["'“”‘’](?:arguments|parameters)["'“”‘’]/;
 /** What `readBareJson` may start at. */
 export const JSON_OPENS: readonly string[] = [FENCE, "{", "["];
 
-/**
- * Values that look like calls and are none that are read of one answer: an answer of 128 thousand tokens may list as many. What stands
- * behind them is content.
- */
-const MAX_LOOKALIKES = 8192;
-
-/** Whether no call starts at `open`, where that can be told at once. */
-export function refusesBareJson(open: string, { source, out }: Turn): boolean {
-  if (out.lookalikes >= MAX_LOOKALIKES) return true;
-  if (open === FENCE || headOf(open, source.text, source.at + open.length) === "usual") return false;
-  return source.isRefusal(seesCall(source));
+/** How many letters from `open` on start no call, where that can be told at once; 0: they may start one. */
+export function skipsBareJson(open: string, turn: Turn): number {
+  const { source, out } = turn;
+  if (!out.mayGuess) return open.length;
+  if (open === FENCE || headOf(open, source.text, source.at + open.length) === "usual") return 0;
+  return source.resultOf(peekNoCall(open, turn)) ?? 0;
 }
 
 /**
  * Reads calls that stand as JSON in an answer: alone, in a list, or in a code block. An object counts as a call when it has a name and
- * `arguments` (or `parameters`), or the name of a tool on offer; other JSON is content. The source stands right after `open`.
+ * `arguments` (or `parameters`), or the name of a tool on offer; other JSON is content as a whole, whatever objects are in it. The source
+ * stands right after `open`.
  * @returns False when no call starts there.
  */
 export function* readBareJson(open: string, turn: Turn, from: number): Scan<boolean> {
@@ -55,7 +53,15 @@ export function* readBareJson(open: string, turn: Turn, from: number): Scan<bool
   const head = headOf(open, source.text, source.at);
   source.at = from;
   const fenced = open === FENCE && (yield* takeFence(source));
-  if (head !== "usual" && !(yield* seesCall(source))) return false;
+  if (head !== "usual") {
+    const length = yield* peekNoCall(open, turn);
+    if (length > 0 && (fenced || length === open.length)) return false;
+    if (length > 0) {
+      source.at += length;
+      out.content(source.text.slice(from, source.at));
+      return true;
+    }
+  }
 
   const items: CallItem[] = [];
   const cut = yield* readCallObjects(turn, BOUNDARIES, items);
@@ -63,8 +69,7 @@ export function* readBareJson(open: string, turn: Turn, from: number): Scan<bool
   const others: CallItem[] = [];
   for (const item of items) (isCall(item, turn) ? calls : others).push(item);
   if (calls.length === 0) {
-    out.lookalikes += 1;
-    out.content(source.text.slice(from, source.at));
+    out.lookalike(source.text.slice(from, source.at));
     return true;
   }
   for (const { from: start, to } of others) out.content(source.text.slice(start, to));
@@ -73,20 +78,23 @@ export function* readBareJson(open: string, turn: Turn, from: number): Scan<bool
   return true;
 }
 
-/** Whether a call comes next, or a list with one, whose first key is none that calls usually have there. */
-const seesCall = (source: TextSource): Scan<boolean> =>
-  source.then(peekJson(source), (text) => source.now(text !== undefined && isCallText(text)));
+/** How many letters are no call, of what comes next with another first key than calls usually have: JSON as a whole, or the mark alone. */
+const peekNoCall = (open: string, { source }: Turn): Scan<number> =>
+  source.then(peekJson(source), (text) =>
+    source.now(text === undefined ? open.length : isCallText(text) ? 0 : text.length),
+  );
 
 function isCallText(text: string): boolean {
   if (!NAME.test(text)) return false;
   const value = parseJson(text);
-  return Array.isArray(value) ? value.some(looksLikeCall) : looksLikeCall(value);
+  const isCalls = (one: unknown): boolean => looksLikeCall(one) || messageOf(one) !== undefined;
+  return Array.isArray(value) ? value.some(isCalls) : isCalls(value);
 }
 
 /** Also true of what is none but says that it should be: it is then an error. */
 function isCall({ found, sure, from, to }: CallItem, { source, out }: Turn): boolean {
   if (sure || ("name" in found && out.knows(found.name))) return true;
-  if ("name" in found) return false;
+  if ("name" in found || found.reason === DEFINITION) return false;
   if (found.tool !== undefined && out.knows(found.tool)) return true;
   const text = source.text.slice(from, to);
   return NAME.test(text) && (found.reason === TRUNCATED || ARGUMENTS.test(text));

@@ -1,9 +1,18 @@
 import { isSpace } from "verl";
 
-/** What an object shows of itself before it is read: `usual` starts as calls do, `other` might be one that starts with another key. */
+/** What an object shows of itself before it is read: `usual` starts as calls do, `other` is one with another first key: a call still, or data. */
 export type JsonHead = "usual" | "other" | "none";
 
-const FIRST_KEYS = new Set(["name", "function", "type", "id", "arguments", "parameters"]);
+const FIRST_KEYS = new Set([
+  "name",
+  "function",
+  "type",
+  "id",
+  "arguments",
+  "parameters",
+  "tool_calls",
+  "function_call",
+]);
 const LONGEST_KEY = Math.max(...Array.from(FIRST_KEYS, ({ length }) => length));
 
 const FENCE = "```";
@@ -11,9 +20,9 @@ const [QUOTE, COLON, OPEN_LIST, OPEN_OBJECT] = Array.from('":[{', (letter) => le
 /** White space in one place, letters of a key, and letters of a fence's language that are looked past at most. */
 const [MAX_SPACE, MAX_KEY, MAX_LANGUAGE] = [64, 64, 16];
 
-/** What letters are, by their codes: those that may open and close a key, those that a value of another first key starts with. */
+/** What letters are, by their codes: those that may open and close a key, those that a value starts with. */
 const QUOTES = new Set(Array.from(`"'“”‘’`, (letter) => letter.charCodeAt(0)));
-const SCALARS = new Set(Array.from('"-0123456789tfn', (letter) => letter.charCodeAt(0)));
+const VALUES = new Set(Array.from('"{[-0123456789tfn', (letter) => letter.charCodeAt(0)));
 const NO_LANGUAGE = new Set(Array.from("[{\"'`", (letter) => letter.charCodeAt(0)));
 
 /**
@@ -42,8 +51,7 @@ function headOfObject(text: string, at: number): JsonHead | undefined {
   if (text.charCodeAt(colon) !== COLON) return "none";
   const value = pastSpace(text, colon + 1);
   if (value === text.length) return undefined;
-  // Lists and objects come last in calls.
-  return quote === QUOTE && SCALARS.has(text.charCodeAt(value)) ? "other" : "none";
+  return quote === QUOTE && VALUES.has(text.charCodeAt(value)) ? "other" : "none";
 }
 
 /** Where white space ends. */

@@ -1,5 +1,5 @@
 import { MarkedToolParser, type MarkGuard, type Scan, type Turn } from "verl";
-import { JSON_OPENS, readBareJson, refusesBareJson } from "./bare-json.ts";
+import { JSON_OPENS, readBareJson, skipsBareJson } from "./bare-json.ts";
 import { headOf } from "./json-head.ts";
 
 /**
@@ -13,8 +13,8 @@ export class JsonToolParser extends MarkedToolParser {
   protected override readonly ends: readonly string[] = ["<|im_end|>", "<|eot_id|>", "<|endoftext|>", "</s>"];
   protected override readonly guard: MarkGuard = seesObject;
 
-  protected override refuses(open: string, turn: Turn): boolean {
-    return refusesBareJson(open, turn);
+  protected override skips(open: string, turn: Turn): number {
+    return skipsBareJson(open, turn);
   }
 
   protected read(open: string, turn: Turn, from: number): Scan<boolean> {

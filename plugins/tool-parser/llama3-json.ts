@@ -18,8 +18,8 @@ export class Llama3JsonToolParser extends JsonToolParser {
   protected override readonly opens = [TAG, ...JSON_OPENS];
   protected override readonly ends = ENDS;
 
-  protected override refuses(open: string, turn: Turn): boolean {
-    return open !== TAG && super.refuses(open, turn);
+  protected override skips(open: string, turn: Turn): number {
+    return open === TAG ? 0 : super.skips(open, turn);
   }
 
   protected override read(open: string, turn: Turn, from: number): Scan<boolean> {

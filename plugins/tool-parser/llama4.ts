@@ -8,7 +8,7 @@ import {
   type TextSource,
   type Turn,
 } from "verl";
-import { JSON_OPENS, readBareJson, refusesBareJson } from "./bare-json.ts";
+import { JSON_OPENS, readBareJson, skipsBareJson } from "./bare-json.ts";
 import { seesObject } from "./json.ts";
 import { seesPythonCall } from "./python-call.ts";
 import { END, PythonicToolParser, seesName, START, TAG } from "./pythonic.ts";
@@ -28,11 +28,11 @@ export class Llama4ToolParser extends PythonicToolParser {
   protected override readonly opens = [START, END, TAG, ...JSON_OPENS];
   protected override readonly guard: MarkGuard = seesCall;
 
-  protected override refuses(open: string, turn: Turn): boolean {
-    if (open === START || open === END || open === TAG) return false;
+  protected override skips(open: string, turn: Turn): number {
+    if (open === START || open === END || open === TAG) return 0;
     return isPython(open, turn.source, turn.source.at + open.length)
-      ? super.refuses(open, turn)
-      : refusesBareJson(open, turn);
+      ? super.skips(open, turn)
+      : skipsBareJson(open, turn);
   }
 
   protected override read(open: string, turn: Turn, from: number): Scan<boolean> {

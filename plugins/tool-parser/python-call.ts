@@ -1,6 +1,6 @@
 import { isSpace, isWord, noteNumber, readLiteral, TRUNCATED, type Scan, type TextSource } from "verl";
 
-export type PythonCall = { name: string; arguments: Record<string, unknown> } | { reason: string };
+export type PythonCall = { name: string; arguments: Record<string, unknown> } | { reason: string; tool: string };
 
 /** Letters of tool names: those of Python, and what other languages add. */
 export const isName = (code: number): boolean => isWord(code) || code === 45 || code === 46;
@@ -66,7 +66,7 @@ function readBrackets(source: TextSource, name: string): Scan<PythonCall> {
   return source.then(skipBrackets(source), (closed) => {
     const args = closed ? readKeywords(source.text.slice(from, source.at - 1)) : TRUNCATED;
     if (!closed) source.at = source.text.length;
-    return source.now<PythonCall>(typeof args === "string" ? { reason: args } : { name, arguments: args });
+    return source.now<PythonCall>(typeof args === "string" ? { reason: args, tool: name } : { name, arguments: args });
   });
 }
 

@@ -18,7 +18,8 @@ const isSeparator = (code: number): boolean => code === 44 || code === 59 || cod
 
 /**
  * Calls as Python writes them, in a list: Llama 3.2, and Llama 4 with tags around it. Values are literals of Python or JSON; brackets
- * and quotes in strings count for nothing, and each call of a list fails alone.
+ * and quotes in strings count for nothing, and each call of a list fails alone. After other text, a list that names no tool on offer is
+ * content: in code, objects are made so.
  *
  *     [get_weather(city="Oslo", days=-1), get_time(zones=["UTC", None])]
  *     <|python_start|>[get_weather(city="Oslo")]<|python_end|>
@@ -28,8 +29,10 @@ export class PythonicToolParser extends MarkedToolParser {
   protected override readonly ends = ["<|eom|>", "<|eot|>", "<|eom_id|>", "<|eot_id|>", "<|end_of_text|>"];
   protected override readonly guard: MarkGuard = seesName;
 
-  protected override refuses(open: string, { source, out }: Turn): boolean {
-    return open === "[" && source.isRefusal(seesPythonCall(source, source.at + 1, out.isBlank));
+  protected override skips(open: string, { source, out }: Turn): number {
+    if (open !== "[") return 0;
+    const isNone = source.resultOf(seesPythonCall(source, source.at + 1, out.isBlank)) === false;
+    return isNone || !(out.isBlank || out.mayGuess) ? open.length : 0;
   }
 
   protected read(open: string, turn: Turn, from: number): Scan<boolean> {
@@ -83,11 +86,20 @@ export class PythonicToolParser extends MarkedToolParser {
       } else if (!inList) source.at = start;
       break;
     }
-    if (items.length > 0) emitCalls(turn, from, items, cut);
+    const isBare = source.text[from] === "[" && !out.isBlank && !out.afterCall;
+    if (isBare && isCode(items, turn)) out.lookalike(source.text.slice(from, source.at));
+    else if (items.length > 0) emitCalls(turn, from, items, cut);
     else out.error(source.text.slice(from, source.at), (yield* source.atEnd()) ? TRUNCATED : "the tag holds no call");
     return true;
   }
 }
+
+/** Whether none of the tools on offer is meant. A list that the end of the answer cuts off may have meant one behind. */
+const isCode = (items: readonly CallItem[], { out }: Turn): boolean =>
+  out.knowsTools &&
+  items.every(
+    ({ found }) => !("reason" in found ? found.reason === TRUNCATED || out.knows(found.tool) : out.knows(found.name)),
+  );
 
 /** A bracket that no name with a bracket of its own follows starts no call. */
 export function seesName(mark: string, text: string, at: number): boolean | undefined {

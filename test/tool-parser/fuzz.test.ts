@@ -19,11 +19,13 @@ const SURE_SIGNS: Readonly<Record<string, RegExp>> = {
   deepseek_v3_1: /<｜tool▁call▁begin｜>/,
   deepseek_v3_2: /<｜DSML｜invoke/,
   mistral: /\[TOOL_CALLS\]/,
-  llama3_json: /<\|python_tag\|>/,
-  llama4_pythonic: /<\|python_start\|>/,
+  // Elsewhere it may stand in a string of data.
+  llama3_json: /^<\|python_tag\|>/m,
+  llama4_pythonic: /^<\|python_start\|>/m,
   pythonic: /\[\w+\(\w+=/,
   gpt_oss: /<\|channel\|>commentary to=functions\.\w+/,
-  json: /\{"name": "\w+", "arguments"/,
+  // Elsewhere it may be data.
+  json: /^\{"name": "\w+", "arguments"/,
 };
 const REASONING = /think|THINK|analysis/;
 

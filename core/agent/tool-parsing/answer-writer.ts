@@ -17,12 +17,19 @@ export interface FoundTextCall {
  * more of them costs more time than its letters. What follows the last is one error.
  */
 const MAX_ENTRIES = 32_768;
-const TOO_MANY = `more than ${MAX_ENTRIES} calls in one answer: the rest is not read`;
+/** Reason of what follows them. */
+export const TOO_MANY = `more than ${MAX_ENTRIES} calls in one answer: the rest is not read`;
 const UNTERMINATED = "tool call inside unterminated reasoning";
 const UNANSWERED = "tool call inside reasoning that nothing follows";
 const CUT_OFF = "not executed: the answer was cut off by the length limit";
 /** Reason of a call that the end of the answer cut off. */
 export const TRUNCATED = "truncated";
+
+/**
+ * Values that look like calls and are none that are read of one answer: an answer of 128 thousand tokens may list as many. What stands
+ * behind them is content.
+ */
+const MAX_LOOKALIKES = 8192;
 
 /** Collects what a parser reads: types arguments by the tools' schemas, applies `strict`, and tells each new thing once. */
 export class AnswerWriter {
@@ -36,8 +43,7 @@ export class AnswerWriter {
   isBlank = true;
   /** Reasoning that has ended, as long as nothing follows it. Where calls may be taken out of it, it is not told yet. */
   thoughts = "";
-  /** Values that looked like calls, and were content. */
-  lookalikes = 0;
+  private lookalikes = 0;
   /** True right after a call or an error, white space apart: a closing tag there belongs to it. */
   afterCall = false;
   private readonly names: ReadonlySet<unknown>;
@@ -53,6 +59,17 @@ export class AnswerWriter {
   /** How many more calls and errors are read. */
   get room(): number {
     return MAX_ENTRIES - this.entries.length;
+  }
+
+  /** Whether values that may be none are still read as calls. */
+  get mayGuess(): boolean {
+    return this.lookalikes < MAX_LOOKALIKES;
+  }
+
+  /** A value that looked like calls is content. */
+  lookalike(text: string): void {
+    this.lookalikes += 1;
+    this.content(text);
   }
 
   content(text: string): void {
@@ -107,6 +124,11 @@ export class AnswerWriter {
   /** What follows the last call that there is room for; separators and brackets that close a list belong to that call. */
   unread(rest: string): void {
     if (/[^\s,;\]}]/.test(rest)) this.error(rest, TOO_MANY);
+  }
+
+  /** Whether it is known which tools are on offer. */
+  get knowsTools(): boolean {
+    return this.names.size > 0;
   }
 
   /** Whether a tool of that name is on offer. */

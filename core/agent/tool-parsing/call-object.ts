@@ -10,6 +10,8 @@ export type Arguments = { arguments: Fields; repaired: boolean } | { reason: str
 export type CallObject = FoundCall | { reason: string; tool?: string };
 
 export const NOT_AN_OBJECT = "arguments must be an object";
+/** Reason of a tool's definition that stands where a call should: prompts list them, and models repeat them. */
+export const DEFINITION = "the definition of a tool is no call";
 
 export const isObject = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -39,9 +41,36 @@ function readArgumentsText(text: string): Arguments {
 
 /** True for objects that can only be meant as calls: a name with arguments, whatever each is called. */
 export const looksLikeCall = (value: unknown): boolean =>
-  isObject(value) &&
-  (typeof value.name === "string" || value.function !== undefined) &&
-  ("arguments" in value || "parameters" in value || isObject(value.function));
+  isNamed(value) && ("arguments" in value || "parameters" in value || isObject(value.function)) && !isDefinition(value);
+
+const isNamed = (value: unknown): value is Fields =>
+  isObject(value) && (typeof value.name === "string" || value.function !== undefined);
+
+/** True for what OpenAI and others list tools as: where calls have arguments it has a schema, beside a text for the model. */
+function isDefinition(value: Fields): boolean {
+  const inner = isObject(value.function) ? value.function : value;
+  const { parameters: schema } = inner;
+  if ("arguments" in inner || !isObject(schema) || schema.type !== "object" || !isObject(schema.properties))
+    return false;
+  return inner !== value || typeof value.description === "string";
+}
+
+/** Keys of an assistant's message that hold its calls. */
+const MESSAGE_KEYS = ["tool_calls", "tool_call", "function_calls", "function_call"];
+
+/**
+ * An assistant's message as OpenAI's API has it, or the part of one that holds its calls: models are trained on those.
+ * @returns Undefined for any other value, which may be a call itself.
+ */
+export function messageOf(value: unknown): { calls: readonly unknown[]; content: string } | undefined {
+  if (!isObject(value) || looksLikeCall(value)) return undefined;
+  for (const key of MESSAGE_KEYS) {
+    const calls = Array.isArray(value[key]) ? (value[key] as unknown[]) : [value[key]];
+    if (calls.length === 0 || !calls.every(isNamed)) continue;
+    return { calls, content: typeof value.content === "string" ? value.content : "" };
+  }
+  return undefined;
+}
 
 /** What stands in a call beside its arguments, in one format or another. */
 const CALL_KEYS = new Set(["name", "function", "arguments", "parameters", "id", "type", "index"]);
@@ -54,6 +83,7 @@ const MAX_TOLD = 64;
  */
 export function readCallObject(value: unknown): CallObject {
   if (!isObject(value)) return { reason: "a call must be an object with name and arguments" };
+  if (isDefinition(value)) return { reason: DEFINITION };
   const inner = isObject(value.function) ? value.function : value;
   const name = inner.name ?? (typeof value.function === "string" ? value.function : undefined);
   if (typeof name !== "string" || name.trim() === "") return { reason: "the call has no name" };

@@ -27,11 +27,11 @@ export abstract class MarkedToolParser extends StreamingToolParser {
   protected readonly guard: MarkGuard | undefined = undefined;
 
   /**
-   * Whether `open`, at which the source stands, starts no call, where that can be told at once: texts may be made of such marks alone, and
-   * to read each would take most of the time. Default: no.
+   * How many letters from `open` on, at which the source stands, start no call, where that can be told at once: texts may be made of such
+   * marks alone, and to read each would take most of the time. Default: 0, for `open` may start one.
    */
-  protected refuses(_open: string, _turn: Turn): boolean {
-    return false;
+  protected skips(_open: string, _turn: Turn): number {
+    return 0;
   }
 
   /**
@@ -57,11 +57,11 @@ export abstract class MarkedToolParser extends StreamingToolParser {
     const { source, out } = turn;
     const markers = this.markersFor(inReasoning);
     const tell = (text: string): void => out.content(text);
-    const refuses = (hit: string): boolean => this.opens.includes(hit) && this.refuses(hit, turn);
+    const skips = (hit: string): number => (this.opens.includes(hit) ? this.skips(hit, turn) : 0);
     // A mark that starts no call is told with the text after it.
     for (let refused = 0; ;) {
       if (out.room <= 0) return yield* this.skipRest(turn);
-      const hit = yield* source.until(markers, tell, refused, refuses);
+      const hit = yield* source.until(markers, tell, refused, skips);
       if (hit === undefined) return;
       const from = source.at;
       source.at += hit.length;

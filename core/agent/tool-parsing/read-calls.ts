@@ -1,6 +1,7 @@
-import { TRUNCATED, type FoundCall } from "./answer-writer.ts";
+import { TOO_MANY, TRUNCATED, type FoundCall } from "./answer-writer.ts";
 import {
   looksLikeCall,
+  messageOf,
   NOT_AN_OBJECT,
   readArguments,
   readBareArguments,
@@ -39,7 +40,8 @@ function* skipFenceLine(source: TextSource): Scan<boolean> {
 }
 
 /**
- * Reads calls that JSON objects stand for: one, several with `,` `;` or white space between, or a list. Each fails alone.
+ * Reads calls that JSON objects stand for: one, several with `,` `;` or white space between, or a list. Each fails alone. A message that
+ * holds calls stands for them, and what it says is content.
  * @param boundaries Texts that a broken object may reach to at most.
  * @returns Whether something was missing.
  */
@@ -63,9 +65,14 @@ export function* readCallObjects({ source, out }: Turn, boundaries: Markers, ite
       items.push({ found: read, from, to: source.at });
       continue;
     }
-    const found = readCallObject(read.value);
-    if ("name" in found && read.repaired) found.repaired = true;
-    items.push({ found, sure: looksLikeCall(read.value), from, to: source.at });
+    const message = messageOf(read.value);
+    if (message !== undefined) out.content(message.content);
+    for (const value of message?.calls ?? [read.value]) {
+      const found: CallObject = items.length >= out.room ? { reason: TOO_MANY } : readCallObject(value);
+      if ("name" in found && read.repaired) found.repaired = true;
+      items.push({ found, sure: message !== undefined || looksLikeCall(value), from, to: source.at });
+      if ("reason" in found && found.reason === TOO_MANY) break;
+    }
   }
 }
 

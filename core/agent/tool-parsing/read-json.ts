@@ -17,6 +17,16 @@ export type JsonRead =
 /** Reason of a call whose JSON cannot be read, nor repaired. */
 export const NOT_JSON = "the call is not valid JSON";
 
+const NOT_FINITE = /^[-+]?(?:NaN|nan|[Ii]nf(?:inity)?|\d[\d.]*[eE]\+?\d+)(?!\w)/;
+/** Letters of a number in a message. */
+const MAX_TOLD = 32;
+
+/** Says why, where the letter that JSON cannot have is that of a number without bounds: models write those, and can mend it. */
+function notJson(text: string, at: number): string {
+  const number = NOT_FINITE.exec(text.slice(at, at + MAX_TOLD))?.[0];
+  return number === undefined ? NOT_JSON : `${NOT_JSON}: ${number} is no finite number`;
+}
+
 /** Longer broken values are not repaired. */
 const MAX_REPAIR = 1 << 16;
 /** What a repair costs beside its letters, and one in vain. */
@@ -58,12 +68,12 @@ function readScanned(source: TextSource, scanner: JsonScanner, end: number): Jso
   const repaired = read?.ok === true && read.end === body.length;
   if (mayRepair) source.repairLeft -= body.length + (repaired ? REPAIR_COST : VAIN_COST);
   if (repaired) return { ok: true, value: read.value, repaired };
-  return { ok: false, reason: NOT_JSON };
+  return { ok: false, reason: read?.ok === false ? notJson(body, read.at) : NOT_JSON };
 }
 
 /**
- * The text of the JSON object or list that comes next, of which nothing is read. Undefined: there is none, or it starts within what this has
- * looked through before, so that all of it takes linear time.
+ * The text of the JSON object, list or string that comes next, of which nothing is read. Undefined: there is none, or none that `JSON.parse`
+ * takes, or it starts within what this has looked through before, so that all of it takes linear time.
  */
 export function peekJson(source: TextSource): Scan<string | undefined> {
   if (source.at > source.triedFrom && source.at < source.triedTo) return source.now(undefined);
@@ -79,7 +89,7 @@ function* peekLater(source: TextSource, scanner: JsonScanner, at: number): Scan<
 function peeked(source: TextSource, scanner: JsonScanner, end: number): string | undefined {
   source.triedFrom = source.at;
   source.triedTo = end;
-  return scanner.status === "done" ? source.text.slice(source.at, end) : undefined;
+  return scanner.status === "done" && scanner.isStrict ? source.text.slice(source.at, end) : undefined;
 }
 
 /** @returns Where the scanner stopped, or the end of the text so far. */
@@ -102,10 +112,17 @@ interface Repair {
   first: number;
   truncated: boolean;
   passed: number;
+  reason: string;
 }
 
 function repairJson(source: TextSource, boundaries: Markers, endsEarly: boolean): Scan<JsonRead> {
-  return tryRepair(source, boundaries, { start: source.at, first: -1, truncated: endsEarly, passed: 0 });
+  return tryRepair(source, boundaries, {
+    start: source.at,
+    first: -1,
+    truncated: endsEarly,
+    passed: 0,
+    reason: NOT_JSON,
+  });
 }
 
 /** Tries the text up to the next boundary. */
@@ -117,7 +134,8 @@ function tryRepair(source: TextSource, boundaries: Markers, repair: Repair): Sca
       repair.truncated &&= boundary === undefined;
     }
     if (source.at - start <= MAX_REPAIR && source.repairLeft > 0) {
-      const read = readLiteral(source.text.slice(start, source.at), 0, { closeAtEnd: boundary !== undefined });
+      const body = source.text.slice(start, source.at);
+      const read = readLiteral(body, 0, { closeAtEnd: boundary !== undefined });
       source.steps += (read.ok ? read.end : read.at) + 1;
       if (read.ok) {
         source.at = start + read.end;
@@ -125,6 +143,7 @@ function tryRepair(source: TextSource, boundaries: Markers, repair: Repair): Sca
         return source.now({ ok: true, value: read.value, repaired: true });
       }
       source.repairLeft -= read.at + VAIN_COST;
+      if (passed === 0 && read.stop === "letter") repair.reason = notJson(body, read.at);
       repair.truncated ||= passed === 0 && boundary === undefined && read.stop !== "letter";
       if (read.stop === "string" && boundary !== undefined && passed + 1 < MAX_PASSED) {
         source.at += boundary.length;
@@ -133,6 +152,6 @@ function tryRepair(source: TextSource, boundaries: Markers, repair: Repair): Sca
       }
     }
     source.at = repair.first;
-    return source.now({ ok: false, reason: repair.truncated ? TRUNCATED : NOT_JSON });
+    return source.now({ ok: false, reason: repair.truncated ? TRUNCATED : repair.reason });
   });
 }

@@ -15,7 +15,7 @@ const KEPT = 256;
 const MAX_SPACE = 64;
 
 type Sink = (text: string) => void;
-type Refusal = (marker: string) => boolean;
+type Skips = (marker: string) => number;
 
 /** Where a search led, from every place between `from` and `to`. */
 interface Found {
@@ -153,23 +153,19 @@ export class TextSource {
    * Goes to the first of `markers`, or to the end. Where it has been before, it need not look again.
    * @param sink Takes the text before it, as it comes.
    * @param back Letters before `at` that the sink takes as well.
-   * @param refuses Whether a marker, at which the source stands then, is mere text: told where that is known at once.
+   * @param skips How many letters from a marker on, at which the source stands then, are mere text, where that is known at once; 0: the
+   * marker counts.
    * @returns The marker, which is not read yet.
    */
-  until(
-    markers: Markers,
-    sink?: (text: string) => void,
-    back = 0,
-    refuses?: (marker: string) => boolean,
-  ): Scan<string | undefined> {
+  until(markers: Markers, sink?: (text: string) => void, back = 0, skips?: Skips): Scan<string | undefined> {
     const known = sink === undefined ? this.found.get(markers) : undefined;
     if (known !== undefined && known.from <= this.at && this.at <= known.to) {
       this.at = known.to;
       return this.now(known.hit);
     }
     const from = this.at;
-    const hit = this.find(markers, sink, back, refuses);
-    if (typeof hit !== "string") return this.untilLater(markers, sink, hit, from, refuses);
+    const hit = this.find(markers, sink, back, skips);
+    if (typeof hit !== "string") return this.untilLater(markers, sink, hit, from, skips);
     if (sink === undefined) this.note(markers, from, hit);
     return this.now(hit);
   }
@@ -191,7 +187,7 @@ export class TextSource {
   }
 
   /** Goes to the first marker, to a place that may become one (null), or to the end of the text so far (undefined). */
-  private find(markers: Markers, sink?: Sink, back = 0, refuses?: Refusal): string | null | undefined {
+  private find(markers: Markers, sink?: Sink, back = 0, skips?: Skips): string | null | undefined {
     const { text, at: from } = this;
     let hit: string | null | undefined;
     let i = from;
@@ -203,8 +199,9 @@ export class TextSource {
       this.at = i;
       // It looked to the end.
       if (hit === null) this.steps += text.length - i;
-      if (hit === null || refuses?.(hit) !== true) break;
-      i += hit.length - 1;
+      const skipped = hit === null ? 0 : (skips?.(hit) ?? 0);
+      if (skipped === 0) break;
+      i += skipped - 1;
       hit = undefined;
     }
     this.steps += i - from;
@@ -221,11 +218,11 @@ export class TextSource {
     sink: Sink | undefined,
     first: null | undefined,
     from: number,
-    refuses: Refusal | undefined,
+    skips: Skips | undefined,
   ): Scan<string | undefined> {
     let hit: string | null | undefined = first;
     while (typeof hit !== "string" && ((yield* this.more()) || hit === null)) {
-      hit = this.find(markers, sink, 0, refuses);
+      hit = this.find(markers, sink, 0, skips);
     }
     if (sink === undefined) this.note(markers, from, hit ?? undefined);
     return hit ?? undefined;
@@ -279,9 +276,9 @@ export class TextSource {
     return isOver ? next(this.decided.result.value as T) : thenLater(scan, next);
   }
 
-  /** Whether a scan is over already, and said no. */
-  isRefusal(scan: Scan<boolean>): boolean {
-    return (scan as unknown) === this.decided && this.decided.result.value === false;
+  /** What a scan gave that is over already; undefined where it waits. */
+  resultOf<T>(scan: Scan<T>): T | undefined {
+    return (scan as unknown) === this.decided ? (this.decided.result.value as T) : undefined;
   }
 
   /** A scan that is over: what a reader returns that had no need to wait. */
