@@ -1,5 +1,5 @@
 import type { ChatMessage, Tokenizer } from "../../data/tokenizer.ts";
-import type { Generation, RolloutEngine, SamplingParams } from "../../engine/rollout-engine.ts";
+import type { Generation, RolloutEngine } from "../../engine/rollout-engine.ts";
 import type { Logger } from "../../registry/logger.ts";
 import { generationFault } from "../generation-fault.ts";
 import { startsInReasoning } from "../reasoning-start.ts";
@@ -15,20 +15,13 @@ import { EngineFailures } from "./engine-failures.ts";
 import { tokensOf, type Exchange } from "./exchange.ts";
 import { countFields } from "./field-counts.ts";
 import type { GenerationRequest } from "./generation-request.ts";
-import type { NotedField } from "./read-fields.ts";
 import { ReasoningReader } from "./reasoning-reader.ts";
+import { SessionRoom, type RoomLimits } from "./session-room.ts";
+import { notServed, samplingOf, type SamplingRules } from "./session-sampling.ts";
 import { cutAtStop, type AnswerForm } from "./stop-texts.ts";
 
-export interface SessionOptions {
+export interface SessionOptions extends SamplingRules, RoomLimits {
   rollout: RolloutEngine;
-  /** What requests leave open. `max_tokens` is what a conversation may have after its first prompt, its later messages included. */
-  sampling: SamplingParams;
-  /** Whether requests choose temperature, top_p, top_k and seed. Where a policy is trained they do not: log-probs hold for one sampling. */
-  choosesSampling: boolean;
-  /** Tokens of the longest first prompt, and of any prompt in a batch. Default: no limit but the engine's. */
-  promptLength?: number;
-  /** Tokens that the model can read and write in all. Default: no limit but the engine's. */
-  contextLength?: number;
   /** Requests in all. Default: 10,000. */
   maxRequests?: number;
   /** Requests under way at once. Default: 256. */
@@ -95,8 +88,6 @@ export interface ChatAnswer extends Answer {
 }
 
 const WITHOUT_CALLS = new ReasoningReader();
-/** Spreads the seeds of a session's requests. */
-const SEED_STEP = 0x9e3779b1;
 
 /**
  * The requests of one agent, or of whoever holds the session's key: each is answered by the rollout engine, and kept as tokens with
@@ -117,10 +108,9 @@ export class GatewaySession {
     callsLeftOut: 0,
     historyBreaks: 0,
   };
-  /** What requests were told that were refused because their conversation has no room left. */
-  readonly refusals = new Set<string>();
   /** What the last request was told that ended with an error. */
   lastError: ApiError | undefined;
+  private readonly room: SessionRoom;
   private readonly callIds = new CallIds();
   private readonly conversations: Conversations;
   private readonly failures = new EngineFailures();
@@ -137,7 +127,13 @@ export class GatewaySession {
     private readonly format: ModelFormat,
     private readonly options: SessionOptions,
   ) {
+    this.room = new SessionRoom(options, options.sampling.max_tokens);
     this.conversations = new Conversations(format.tokenizer, this.callIds);
+  }
+
+  /** What requests were told that were refused because their conversation has no room left. */
+  get refusals(): ReadonlySet<string> {
+    return this.room.refusals;
   }
 
   /** The first failure of the engine, its answers that cannot be true included, that the same request has not been answered since. */
@@ -246,12 +242,12 @@ export class GatewaySession {
   ): Promise<Answer[]> {
     const { parent, kept, added } = prompt;
     const promptIds = parent === undefined ? added : joined(tokensOf(parent, kept), added);
-    const { promptLength: longest = Infinity } = this.options;
-    const promptLength = parent?.promptLength ?? Math.min(added.length, longest);
-    if (parent === undefined) this.admitBeginning(added.length);
-    else if (prompt.rewritten === true) this.counts.historyBreaks += 1;
-    countFields(this.overridden(request), this.counts, this.options.log);
-    const sampling = this.sampling(request, ordinal, this.room(promptIds.length, promptLength));
+    const promptLength = parent?.promptLength ?? this.room.promptOf(added.length);
+    if (parent === undefined ? this.answered > 0 : prompt.rewritten === true) this.counts.historyBreaks += 1;
+    if (parent === undefined) this.room.admitBeginning(added.length, this.answered === 0);
+    countFields(notServed(request, this.options), this.counts, this.options.log);
+    const room = this.room.forAnswer(promptIds.length, promptLength);
+    const sampling = samplingOf(request, this.options, ordinal, room);
     const { rollout, sticky } = this.options;
     const one = async (choice: number): Promise<Generation> => {
       const seed = (sampling.seed + choice) >>> 0;
@@ -285,61 +281,5 @@ export class GatewaySession {
       this.asked.delete(prompt);
       if (prompt.parent !== undefined) this.lastAsked.set(prompt.parent, Date.now());
     }
-  }
-
-  /** @throws ApiError for a prompt that is empty, or has no place in a batch */
-  private admitBeginning(length: number): void {
-    if (length === 0) throw new ApiError(400, "The prompt has no token.", "invalid_value", "messages");
-    const { promptLength: longest = Infinity, sampling } = this.options;
-    if (this.answered === 0) {
-      if (length > longest) throw this.refuse(`The prompt has ${length} tokens; a prompt may have ${longest}.`);
-      return;
-    }
-    this.counts.historyBreaks += 1;
-    const most = longest + sampling.max_tokens;
-    if (length < most) return;
-    throw this.refuse(
-      `The prompt has ${length} tokens and goes on from no answer of this run, as its history or its tools are others; with its answer ` +
-        `it may have ${most} (rollout.prompt_length + rollout.response_length). Only append to the messages and keep the tools, or raise the latter.`,
-    );
-  }
-
-  /** Tokens that an answer may have. @throws ApiError when there are none left */
-  private room(length: number, promptLength: number): number {
-    const { contextLength = Infinity, sampling } = this.options;
-    if (length >= contextLength) {
-      throw this.refuse(`The prompt has ${length} tokens; the model has room for ${contextLength}.`);
-    }
-    const room = Math.min(sampling.max_tokens - (length - promptLength), contextLength - length);
-    if (room >= 1) return room;
-    throw this.refuse(
-      `The conversation has ${length - promptLength} tokens after its first prompt; ${sampling.max_tokens} are allowed, the answer included.`,
-    );
-  }
-
-  private refuse(what: string): ApiError {
-    this.refusals.add(what);
-    return new ApiError(400, what, "context_length_exceeded", "messages");
-  }
-
-  /** The request's fields that are to be counted: without those of sampling that the session serves, or that ask for the run's own. */
-  private overridden({ noted, seed, temperature, topP, topK }: GenerationRequest): NotedField[] {
-    const { sampling: run, choosesSampling } = this.options;
-    const asked: Record<string, boolean> = {
-      temperature: temperature !== undefined && temperature !== run.temperature,
-      top_p: topP !== undefined && topP !== run.top_p,
-      top_k: topK !== undefined && topK !== run.top_k,
-      seed: seed !== undefined,
-    };
-    return noted.filter(({ field }) => !Object.hasOwn(asked, field) || (!choosesSampling && asked[field] === true));
-  }
-
-  private sampling(request: GenerationRequest, ordinal: number, room: number): SamplingParams {
-    const { sampling: run, choosesSampling } = this.options;
-    const wanted = { temperature: request.temperature, top_p: request.topP, top_k: request.topK };
-    const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
-    const own = choosesSampling ? given : {};
-    const seed = (choosesSampling ? request.seed : undefined) ?? run.seed + ordinal * SEED_STEP;
-    return { ...run, ...own, seed: seed >>> 0, max_tokens: Math.min(request.maxTokens ?? Infinity, room) };
   }
 }
