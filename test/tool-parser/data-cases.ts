@@ -80,5 +80,27 @@ const NUMBERS = ["NaN", "Infinity", "-Infinity", "nan", "1e400", "-1e999"].flatM
   ];
 });
 
-/** What looks like calls and is data, messages that hold calls, and numbers that JSON has not. */
-export const DATA_CASES: readonly ParserCase[] = [...JSON_DATA, ...PYTHON_DATA, ...NUMBERS];
+const HERMES = [
+  {
+    name: "a call without its opening tag",
+    text: `So:\n${CALL}\n</tool_call>`,
+    content: "So:",
+    calls: [["g", {}, { repaired: true }]],
+  },
+  {
+    name: "two calls without their opening tags, then one with it",
+    text: `${CALL}</tool_call>\n${CALL}\n\n</tool_call>\n<tool_call>\n${CALL}\n</tool_call>`,
+    calls: [["g", {}, { repaired: true }], ["g", {}, { repaired: true }], g],
+  },
+  whole("calls without any tag", `${CALL} and {"name": "x"} <tool`),
+  whole("a brace in prose", 'Use {"name or {x}: {"name": {"name": 1}}'),
+  {
+    name: "what is no call before a closing tag",
+    text: 'Hm {"name": 1}</tool_call>',
+    content: "Hm",
+    errors: ["has no name"],
+  },
+].map((given) => ({ ...given, format: "hermes" }) as ParserCase);
+
+/** What looks like calls and is data, messages that hold calls, calls without their opening tag, and numbers that JSON has not. */
+export const DATA_CASES: readonly ParserCase[] = [...JSON_DATA, ...PYTHON_DATA, ...HERMES, ...NUMBERS];
