@@ -1,3 +1,4 @@
+import { thrownText } from "../errors/format-error.ts";
 import { isVerlError, VerlError } from "../errors/verl-error.ts";
 import type { Logger } from "../registry/logger.ts";
 import { DeadlineError } from "../reward/deadline.ts";
@@ -41,8 +42,7 @@ export function reportFailures(failures: readonly (readonly Failure[])[], log: L
   for (const [first, ...others] of failures.slice(0, SHOWN)) {
     const { uid, sampleIndex, error } = first!;
     const more = others.length === 0 ? "" : ` ${others.length} more groups were dropped for the same reason.`;
-    const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    const told = [cause, ...hintsOf(error)].join("\n");
+    const told = [thrownText(error), ...hintsOf(error)].join("\n");
     log.warn(`Dropped the group of prompt ${uid}: its answer ${sampleIndex} failed every time.${more} ${told}`);
   }
   if (rest.length > 0) log.warn(`Dropped ${rest.length} more groups for other reasons.`);

@@ -28,7 +28,7 @@ export const ERROR_CODES = {
     when: "A row names an interaction that the run does not have, or lacks what the interaction needs.",
   },
   VERL_AGENT_LOOP_FAILED: {
-    blame: "host",
+    blame: "plugin",
     when: "A whole step's generation failed: no prompt had an answer after all retries.",
   },
   VERL_AGENT_PORT: {

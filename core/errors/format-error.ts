@@ -57,7 +57,10 @@ function trace(error: VerlError): string {
   }
 }
 
-/** Anything that was thrown, as text. */
+/** Anything that was thrown, as text, with its stack where that helps: an error that a code names says in words where to look. */
+export const thrownText = (thrown: unknown): string =>
+  isVerlError(thrown) && blameOf(thrown) !== "host" ? `${thrown.code}: ${thrown.message}` : textOf(thrown);
+
 const textOf = (thrown: unknown): string =>
   thrown instanceof Error ? (thrown.stack ?? thrown.message) : typeof thrown === "string" ? thrown : inspect(thrown);
 
@@ -68,7 +71,7 @@ function causes(error: unknown): string {
   const seen = new Set<unknown>([error]);
   for (let cause = causeOf(error); cause !== undefined && !seen.has(cause); cause = causeOf(cause)) {
     seen.add(cause);
-    text += `\nCaused by: ${textOf(cause)}`;
+    text += `\nCaused by: ${thrownText(cause)}`;
   }
   return text;
 }

@@ -24,6 +24,18 @@ describe("formatError", () => {
     expect(text).toContain("Caused by: RangeError: innermost");
   });
 
+  it("shows no stack of a cause that a code names, for it lies in none of its frames", () => {
+    const cause = new VerlError("VERL_AGENT_TOOL", "No such tool.", { cause: new TypeError("inner") });
+    const lines = formatError(new VerlError("VERL_AGENT_LOOP_FAILED", "It failed.", { cause })).split("\n");
+    expect(lines.slice(0, 4)).toEqual([
+      "VERL_AGENT_LOOP_FAILED",
+      "It failed.",
+      "Caused by: VERL_AGENT_TOOL: No such tool.",
+      "Caused by: TypeError: inner",
+    ]);
+    expect(lines[4]).toMatch(/^ {4}at /);
+  });
+
   it("shows the whole stack of our own fault", () => {
     expect(formatError(new VerlError("VERL_INTERNAL", "It broke."))).toMatch(/^VERL_INTERNAL\nIt broke\.\n {4}at /);
   });
