@@ -190,9 +190,8 @@ export class TextSource {
   private find(markers: Markers, sink?: Sink, back = 0, skips?: Skips): string | null | undefined {
     const { text, at: from } = this;
     let hit: string | null | undefined;
-    let i = from;
-    for (; i < text.length; i++) {
-      if (!markers.mayStart(text, i)) continue;
+    let i = markers.seek(text, from);
+    for (; i < text.length; i = markers.seek(text, i + 1)) {
       this.steps += markers.candidates(text, i);
       hit = markers.at(text, i, this.ended);
       if (hit === undefined) continue;
