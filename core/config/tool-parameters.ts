@@ -3,9 +3,14 @@ import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { nearest, quotedAlternatives } from "../registry/nearest.ts";
 import { optionOf } from "../registry/options-schema.ts";
+import { schemaPattern, type SchemaPattern } from "./schema-pattern.ts";
+
+const ANYTHING: SchemaPattern = { test: () => true };
+/** `code` is for validators that are written to files, which none of these is. */
+const regExp = Object.assign((pattern: string) => schemaPattern(pattern) ?? ANYTHING, { code: "" });
 
 // Formats are for the model to read; Ajv's strict rules are for schemas of plugins' options.
-const OPTIONS: Options = { strict: false, allErrors: false, validateFormats: false, verbose: true };
+const OPTIONS: Options = { strict: false, allErrors: false, validateFormats: false, verbose: true, code: { regExp } };
 
 /** Dialects by a part of their address; Ajv itself knows each by one spelling alone. What names none is read as draft 7. */
 const DIALECTS: readonly (readonly [part: string, create: () => Ajv])[] = [

@@ -58,6 +58,19 @@ describe("values that cost more than their letters", () => {
   });
 });
 
+it("patterns of a schema, which an MCP server may have made to stall", () => {
+  const parameters = { type: "object" as const, patternProperties: { "^(\\w+\\w+)+$": { type: "integer" as const } } };
+  const key = `${"x".repeat(60)}!`;
+  const text = `<tool_call>{"name":"f","arguments":{"${key}":"1","xx":"2"}}</tool_call>`;
+  const start = process.cpuUsage();
+  const { calls } = parserOf("hermes").parse(text, {
+    tools: [{ type: "function", function: { name: "f", parameters } }],
+  });
+  expect(calls).toEqual([{ name: "f", arguments: { [key]: "1", xx: 2 } }]);
+  const { user, system } = process.cpuUsage(start);
+  expect(user + system).toBeLessThan(1_000_000);
+});
+
 describe.each(ADVERSARIAL_FORMATS)("%s", (format) => {
   it("takes steps in proportion to the text, whatever its shape", () => {
     const steep = adversarialTexts(format, LENGTH).flatMap(({ shape, text }) => {

@@ -1,4 +1,5 @@
 import type { JSONSchema7, JSONSchema7Definition, JSONSchema7TypeName as TypeName } from "json-schema";
+import { schemaPattern, type SchemaPattern } from "../../config/schema-pattern.ts";
 import { isObject } from "./call-object.ts";
 import { readLiteral } from "./literal.ts";
 import { parseJson } from "./parse-json.ts";
@@ -6,7 +7,7 @@ import { numberText } from "./written-numbers.ts";
 
 /** References and unions of one place are followed this far; a schema that refers to itself ends here. */
 const MAX_UNION = 64;
-/** Longer keys fit no pattern: a model may write one that takes a pattern long. */
+/** Longer keys fit no pattern: the time for each grows with the letters. */
 const MAX_PATTERN_KEY = 256;
 
 /** JSON Schema, with what its later drafts and OpenAPI add to it. */
@@ -51,7 +52,7 @@ class SchemaNode {
   private readonly nodes = new Map<string | number, SchemaNode>();
   /** By the patterns that keys fit, of which there may be few for many keys. */
   private readonly patternNodes = new Map<string, SchemaNode>();
-  private readonly patterns: readonly (readonly [pattern: string, test: RegExp])[];
+  private readonly patterns: readonly (readonly [key: string, pattern: SchemaPattern])[];
   /** Items that have schemas of their own. */
   private readonly tupleLength: number;
   private rest: SchemaNode | undefined;
@@ -73,8 +74,8 @@ class SchemaNode {
     this.isOpen = this.schemas.every(({ properties, additionalProperties: more }) => !properties || isObject(more));
     this.patterns = [...new Set(this.schemas.flatMap((schema) => Object.keys(schema.patternProperties ?? {})))].flatMap(
       (pattern) => {
-        const test = regExpOf(pattern);
-        return test === undefined ? [] : [[pattern, test] as const];
+        const known = patternOf(pattern);
+        return known === undefined ? [] : [[pattern, known] as const];
       },
     );
     this.tupleLength = Math.max(0, ...this.schemas.map((schema) => tupleOf(schema)?.length ?? 0));
@@ -106,7 +107,7 @@ class SchemaNode {
 
   private patternsOf(key: string): string[] {
     if (this.patterns.length === 0 || key.length > MAX_PATTERN_KEY) return [];
-    return this.patterns.filter(([, test]) => test.test(key)).map(([pattern]) => pattern);
+    return this.patterns.filter(([, pattern]) => pattern.test(key)).map(([known]) => known);
   }
 
   private child(pick: (schema: Schema) => Definition | Definition[]): SchemaNode {
@@ -143,9 +144,9 @@ function pointerKey(part: string): string {
 }
 
 /** Undefined for a pattern that is none here: what it would say of a key is not known. */
-function regExpOf(pattern: string): RegExp | undefined {
+function patternOf(pattern: string): SchemaPattern | undefined {
   try {
-    return new RegExp(pattern, "u");
+    return schemaPattern(pattern);
   } catch {
     return undefined;
   }
