@@ -16,7 +16,6 @@ export interface InteractionTurn {
   content: string;
   /** Score of the model's last answer: finite, or the sample fails. */
   score: number;
-  extra?: Readonly<Record<string, unknown>>;
 }
 
 /**

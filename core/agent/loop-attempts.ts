@@ -1,5 +1,5 @@
 import type { RolloutEngine } from "../engine/rollout-engine.ts";
-import { DeadlineError } from "../reward/deadline.ts";
+import { DeadlineError, LONGEST_TIMER } from "../reward/deadline.ts";
 import { mapConcurrent } from "../reward/map-concurrent.ts";
 import { AbandonedLoops } from "./abandoned-loops.ts";
 import type { AgentContext, AgentLoop, AgentSample } from "./agent-loop.ts";
@@ -20,8 +20,6 @@ interface Task {
   seed: number;
 }
 
-/** Milliseconds that a timer can take. */
-const LONGEST_TIMER = 2 ** 31 - 1;
 /** Milliseconds between two attempts, at most. */
 const LONGEST_PAUSE = 60_000;
 

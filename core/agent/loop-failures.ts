@@ -1,4 +1,5 @@
 import { thrownText } from "../errors/format-error.ts";
+import { reasonOf } from "../errors/reason-of.ts";
 import { isVerlError, VerlError } from "../errors/verl-error.ts";
 import type { Logger } from "../registry/logger.ts";
 import { DeadlineError } from "../reward/deadline.ts";
@@ -67,8 +68,6 @@ export function allFailed(failures: readonly (readonly Failure[])[]): VerlError 
     },
   );
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const hintsOf = (error: unknown): string[] =>
   isVerlError(error) && error.hint !== undefined && error.hint !== "" ? [error.hint] : [];

@@ -1,5 +1,6 @@
 import type { Generation, RolloutEngine, SamplingParams } from "../engine/rollout-engine.ts";
 import type { WeightMap } from "../engine/training-engine.ts";
+import { DeadlineError } from "../reward/deadline.ts";
 import { generationFault } from "./generation-fault.ts";
 import { isRequestFault } from "./request-fault.ts";
 import { ServerHealth } from "./server-health.ts";
@@ -19,7 +20,8 @@ interface Place {
  * that its turns find their prefix in that server's cache. A server that failed a conversation loses it: the next attempt goes elsewhere
  * while there is another. A server that fails is spared for a second, and twice as long each further time (a minute at most); then it is
  * tried by one request, and has its share again once that is answered. Where all are spared, they are asked all the same. A request that
- * is refused for what it asks, such as one with too long a prompt, says nothing of its server.
+ * is refused for what it asks, such as one with too long a prompt, says nothing of its server; one that has no answer when its time is
+ * over does.
  */
 export class RolloutRouter implements RolloutEngine {
   private readonly health: readonly ServerHealth[];
@@ -56,9 +58,19 @@ export class RolloutRouter implements RolloutEngine {
     const place = this.placeOf(sticky);
     const health = this.health[place.server]!;
     const leave = (): void => void (place.failed = true);
-    // A server that stalls may never settle what was asked of it.
-    signal?.addEventListener("abort", leave, { once: true });
     health.inFlight += 1;
+    let isUnderWay = true;
+    const end = (): void => {
+      if (isUnderWay) health.inFlight -= 1;
+      isUnderWay = false;
+    };
+    // A server that stalls may never settle what was asked of it, and would count as busy for ever.
+    const giveUp = (): void => {
+      leave();
+      end();
+      if (signal!.reason instanceof DeadlineError) health.failed();
+    };
+    signal?.addEventListener("abort", giveUp, { once: true });
     try {
       const generation = await this.engines[place.server]!.generate(promptIds, sampling, options);
       const fault = generationFault(generation);
@@ -66,13 +78,15 @@ export class RolloutRouter implements RolloutEngine {
       health.answered();
       return generation;
     } catch (error) {
-      leave();
-      // Nor does a request that nobody waits for any more.
-      if (signal?.aborted !== true && !isRequestFault(error)) health.failed();
+      // Nobody waits for it any more, or every server would refuse it.
+      if (signal?.aborted !== true && !isRequestFault(error)) {
+        leave();
+        health.failed();
+      }
       throw error;
     } finally {
-      health.inFlight -= 1;
-      signal?.removeEventListener("abort", leave);
+      end();
+      signal?.removeEventListener("abort", giveUp);
     }
   }
 
@@ -111,7 +125,8 @@ export class RolloutRouter implements RolloutEngine {
   private choose(sticky: string | undefined, avoided: number | undefined): number {
     const all = [...this.health.keys()];
     const others = all.length > 1 ? all.filter((server) => server !== avoided) : all;
-    const open = others.filter((server) => this.health[server]!.isOpen);
+    const isOpen = (server: number): boolean => this.health[server]!.isOpen;
+    const open = others.some(isOpen) ? others.filter(isOpen) : all.filter(isOpen);
     const least = (servers: readonly number[], of: (health: ServerHealth) => number): number[] => {
       const fewest = Math.min(...servers.map((server) => of(this.health[server]!)));
       return servers.filter((server) => of(this.health[server]!) === fewest);

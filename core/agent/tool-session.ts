@@ -1,5 +1,5 @@
 import { performance } from "node:perf_hooks";
-import { inspect } from "node:util";
+import { reasonOf } from "../errors/reason-of.ts";
 import { DeadlineError, withLazyDeadline } from "../reward/deadline.ts";
 import { mapConcurrent } from "../reward/map-concurrent.ts";
 import type { AgentContext, AgentSample, ToolCallNote } from "./agent-loop.ts";
@@ -142,11 +142,4 @@ export class ToolSession {
   private secondsOf({ timeout }: OfferedTool): number {
     return timeout ?? this.options.timeout;
   }
-}
-
-/** What was thrown, in words: a tool may throw anything. */
-function reasonOf(error: unknown): string {
-  if (typeof error === "string") return error;
-  const message = (error as { message?: unknown } | null | undefined)?.message;
-  return typeof message === "string" ? message : inspect(error);
 }

@@ -1,5 +1,6 @@
 import { RecordBatchReader, type Data, type RecordBatch, type Schema } from "apache-arrow";
 import { isVerlError, VerlError } from "../errors/verl-error.ts";
+import { reasonOf } from "../errors/reason-of.ts";
 import { verifiedArrow } from "./arrow-verify.ts";
 import { META_INFO, ROWS, tensorOf } from "./arrow-format.ts";
 import { decodeColumn } from "./arrow-decode.ts";
@@ -35,7 +36,7 @@ export function readArrow(bytes: Uint8Array): ArrowParts[] {
       throw corrupt(`${promised} rows were written, but ${rows} are there`);
     return parts;
   } catch (error) {
-    throw isVerlError(error) ? error : corrupt(error instanceof Error ? error.message : String(error), error);
+    throw isVerlError(error) ? error : corrupt(reasonOf(error), error);
   }
 }
 

@@ -1,5 +1,6 @@
 import { conformanceTests } from "../testing/suites.ts";
 import { counted, VerlError } from "../errors/index.ts";
+import { reasonOf } from "../errors/reason-of.ts";
 import { KIND_NAMES, type Kind } from "../registry/index.ts";
 import type { CliContext } from "./command.ts";
 import { loadPackage, type PluginPackage } from "./plugin-package.ts";
@@ -37,10 +38,7 @@ async function testEntry(kind: Kind, key: string, { manifest }: PluginPackage): 
   if (planned === undefined) return { kind, key, skipped: "the kit has no tests for this kind", tests: [] };
   const tests: { name: string; error?: string }[] = [];
   for (const { name, run } of planned) {
-    const error = await run().then(
-      () => undefined,
-      (reason: unknown) => (reason instanceof Error ? reason.message : String(reason)),
-    );
+    const error = await run().then(() => undefined, reasonOf);
     tests.push({ name, error });
   }
   return { kind, key, tests };

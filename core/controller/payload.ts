@@ -3,6 +3,7 @@ import { DataProto } from "../batch/data-proto.ts";
 import { isNdArray, NdArray, type DType } from "../batch/nd-array.ts";
 import { fromTagged, toTagged } from "../batch/tagged-json.ts";
 import { isVerlError, VerlError } from "../errors/index.ts";
+import { reasonOf } from "../errors/reason-of.ts";
 import { Listener } from "./listener.ts";
 import type { Lent } from "./rank-channel.ts";
 import type { Packed } from "./rank-protocol.ts";
@@ -93,7 +94,7 @@ export function unpack(packed: Packed, blobs: readonly Uint8Array[], live: LiveB
     return fromTagged(packed, own);
   } catch (cause) {
     if (isVerlError(cause)) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     throw new VerlError("VERL_CONTROLLER_PROTOCOL", `A message of a worker call cannot be read: ${reason}`, { cause });
   }
 }

@@ -1,4 +1,5 @@
 import type { VerlError } from "../errors/index.ts";
+import { reasonOf } from "../errors/reason-of.ts";
 import { isAbort } from "../errors/is-abort.ts";
 import type { MetricsSink } from "../registry/index.ts";
 import { startFailure, startOf } from "./call-failure.ts";
@@ -159,7 +160,7 @@ class RemoteRank implements RankHandle {
     try {
       this.understand(message);
     } catch (error) {
-      this.giveUp(`sent a message that cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+      this.giveUp(`sent a message that cannot be read: ${reasonOf(error)}`);
     }
   }
 

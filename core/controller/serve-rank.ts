@@ -1,4 +1,5 @@
 import { VerlError } from "../errors/index.ts";
+import { reasonOf } from "../errors/reason-of.ts";
 import { plainFacts } from "../errors/plain-facts.ts";
 import { importSource, loadPlugin, type Logger, type MetricsSink } from "../registry/index.ts";
 import type { WorkerPart } from "./class-with-init-args.ts";
@@ -57,9 +58,7 @@ class RankServer {
     try {
       this.understand(message);
     } catch (error) {
-      this.channel.close(
-        `sent a message that cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.channel.close(`sent a message that cannot be read: ${reasonOf(error)}`);
     }
   }
 

@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { VerlError, type ErrorLocation } from "../errors/verl-error.ts";
+import { reasonOf } from "../errors/reason-of.ts";
 import type { Injectable } from "../registry/entry.ts";
 import { importSource } from "../registry/import-source.ts";
 import { nearest } from "../registry/nearest.ts";
@@ -53,7 +54,7 @@ export async function loadCustomClass<T>(
   try {
     module = await importSource(pathToFileURL(file).href);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     throw fault(`does not load: ${reason}`, "Mend the file; it must load by itself.", cause);
   }
   const classes = Object.keys(module).filter((key) => isClass(module[key]));

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { VerlError } from "../errors/verl-error.ts";
+import { reasonOf } from "../errors/reason-of.ts";
 import { expandPath } from "../config/expand-path.ts";
 import { fileMissing } from "./file-missing.ts";
 import { readJson, readJsonLines } from "./json-rows.ts";
@@ -41,7 +42,7 @@ export async function readRows(path: string): Promise<Row[]> {
     rows = await read(file);
   } catch (cause) {
     if (cause instanceof VerlError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     throw new VerlError(
       "VERL_DATA_FILE_CORRUPT",
       `The dataset file (${size} bytes) is no readable ${extension.slice(1)} file: ${reason}.`,

@@ -1,4 +1,5 @@
 import { blameOf, isVerlError, VerlError } from "../errors/index.ts";
+import { reasonOf } from "../errors/reason-of.ts";
 import { isAbort } from "../errors/is-abort.ts";
 import { kindInfo, type Kind } from "./kinds.ts";
 import { registries } from "./registries.ts";
@@ -36,7 +37,7 @@ export function asFaultOf(kind: Kind, key: string, error: unknown): unknown {
   if (!registries[kind].has(key)) return error;
   const { key: canonical, source } = registries[kind].find(key);
   const { code, hint, location, details } = isVerlError(error) ? error : ({ code: "VERL_ENTRY_FAILED" } as const);
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = reasonOf(error);
   return new VerlError(code, `The ${kindInfo(kind).title} "${canonical}" of ${source} failed: ${reason}`, {
     hint: hint ?? `This is for the author of ${source} to mend.`,
     location: { ...location, plugin: source },

@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import { isVerlError, VerlError, type ErrorLocation } from "../errors/index.ts";
+import { reasonOf } from "../errors/reason-of.ts";
 import { checkEntry, checkSchema } from "./check-entry.ts";
 import { isPlugin, type Plugin } from "./define-plugin.ts";
 import { importSource } from "./import-source.ts";
@@ -113,7 +114,7 @@ async function importPlugin(name: string, url: string): Promise<Readonly<Record<
     return await importSource(url);
   } catch (cause) {
     if (isVerlError(cause)) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     throw new VerlError("VERL_PLUGIN_IMPORT", `The plugin "${name}" could not be imported: ${reason}`, {
       hint: importHint(name, cause),
       location: { plugin: name },

@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { JSONSchema7 } from "json-schema";
+import { reasonOf } from "../errors/reason-of.ts";
 
 let ajv: Ajv | undefined;
 const compiled = new WeakMap<object, ValidateFunction>();
@@ -34,7 +35,7 @@ export function schemaFaults(schema: JSONSchema7): string[] {
   try {
     validate = validatorOf(schema);
   } catch (error) {
-    return [error instanceof Error ? error.message : String(error)];
+    return [reasonOf(error)];
   }
   validate({});
   return (validate.errors ?? [])

@@ -1,5 +1,6 @@
 import type { DependencyContainer, InjectionToken } from "tsyringe";
 import { isVerlError, VerlError, type ErrorLocation } from "../errors/index.ts";
+import { reasonOf } from "../errors/reason-of.ts";
 import { checkInstance } from "./check-entry.ts";
 import { childContainer } from "./container.ts";
 import type { ClassEntry } from "./entry.ts";
@@ -134,7 +135,7 @@ function construct(container: DependencyContainer, registration: Made): object {
     return container.resolve(entry.create as new () => object);
   } catch (cause) {
     if (isVerlError(cause)) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     throw new VerlError("VERL_INJECT_FAILED", `The constructor of ${whose} failed: ${reason}`, { ...blame, cause });
   }
 }

@@ -1,5 +1,8 @@
 import { setMaxListeners } from "node:events";
 
+/** Milliseconds; Node ends longer timers at once. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
+
 /** What a call ends with that was not done in time. */
 export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
@@ -73,7 +76,7 @@ export function withLazyDeadline<T>(
       const before = failure === undefined ? "" : `; before: ${failure}`;
       end(new DeadlineError(`timed out after ${seconds} s${before}`));
     };
-    const timer = setTimeout(late, seconds * 1000);
+    const timer = setTimeout(late, Math.min(seconds * 1000, LONGEST_TIMER));
     const stopWaiting = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", forward);

@@ -1,6 +1,4 @@
-/** Milliseconds. */
-const LONGEST_TIMER = 2 ** 31 - 1;
-
+import { LONGEST_TIMER } from "./deadline.ts";
 /**
  * Runs `run` for every item, at most `limit` at once, and gives the results in the items' order. The first failure, or `signal`,
  * ends it: nothing more is started, and what is under way is no longer waited for. The process stays alive meanwhile: where a promise

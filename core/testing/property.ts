@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { VerlError } from "../errors/index.ts";
+import { reasonOf } from "../errors/reason-of.ts";
 import { kindInfo, type Kind } from "../registry/index.ts";
 import type { Batch } from "./batch.ts";
 import { show } from "./outcome.ts";
@@ -69,7 +70,7 @@ export const forAll = <Subject, Input extends [Batch, ...unknown[]]>(
 
 /** The error of a broken property: which entry, which property, what happened with which input. */
 export function brokenProperty(kind: Kind, key: string, property: string, error: unknown): VerlError {
-  const what = error instanceof Error ? error.message : String(error);
+  const what = reasonOf(error);
   return new VerlError("VERL_TESTING_PROPERTY", `The ${kindInfo(kind).title} "${key}" breaks "${property}": ${what}`, {
     hint: "Mend the entry; where the property cannot hold by design, name it in `except` with the reason.",
     details: { kind, key, property },

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { isDeepStrictEqual } from "node:util";
+import { reasonOf } from "../errors/reason-of.ts";
 import { TOOL_ENTRY, type Tool, type ToolContext, type ToolResult } from "../agent/index.ts";
 import { compileParameters } from "../config/tool-parameters.ts";
 import { registries, type TokenValues } from "../registry/index.ts";
@@ -65,7 +66,7 @@ interface Call {
 
 /** What the model is told of a call: the result, or the words of the refusal. */
 const told = (tool: Tool, { args, kwargs }: Call): Promise<unknown> =>
-  callOnce(tool, args, kwargs).catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
+  callOnce(tool, args, kwargs).catch((error: unknown) => reasonOf(error));
 
 /** Calls as models make them: the names of the schema and others, values of any type. */
 function calls({ tool, kwargs }: ToolSubject): fc.Arbitrary<Call> {

@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import type { PpoConfig, SftConfig } from "../config/index.ts";
 import { leaves } from "../config/print.ts";
 import { isVerlError, VerlError } from "../errors/index.ts";
+import { reasonOf } from "../errors/reason-of.ts";
 import type { Logger } from "../registry/index.ts";
 import { lockDirectory } from "./run-lock.ts";
 
@@ -90,7 +91,7 @@ async function inDirectory<T>(path: string, work: () => Promise<T>): Promise<T> 
     return await work();
   } catch (cause) {
     if (isVerlError(cause)) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     throw new VerlError("VERL_TRAIN_DIRECTORY", `The run's directory ${path} cannot be written: ${reason}.`, {
       location: { file: path, path: "trainer.default_local_dir" },
       hint: "Free space there, or set trainer.default_local_dir to another directory.",

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { reasonOf } from "../errors/reason-of.ts";
 import type { PpoConfig, SftConfig } from "../config/index.ts";
 import { freezeRegistries, type RunContainer } from "../registry/index.ts";
 import {
@@ -194,7 +195,7 @@ export class RunRecord {
       const data = await readReportData(trainer.default_local_dir);
       return { report: await writeReport(trainer.default_local_dir, data), summary: summarise(data) };
     } catch (error) {
-      console.logger.warn(`No report was written: ${error instanceof Error ? error.message : String(error)}`);
+      console.logger.warn(`No report was written: ${reasonOf(error)}`);
       return { summary: [] };
     }
   }

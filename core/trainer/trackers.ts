@@ -1,4 +1,5 @@
 import type { Logger } from "../registry/logger.ts";
+import { reasonOf } from "../errors/reason-of.ts";
 import type { RunContainer } from "../registry/run-container.ts";
 import type { Tracker } from "./tracker.ts";
 
@@ -49,7 +50,7 @@ export class Trackers implements Tracker {
       try {
         await call(tracker);
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = reasonOf(error);
         this.#logger.warnOnce(
           `tracker/${key}`,
           `The tracker "${key}" failed: ${reason}. The run goes on without its record.`,

@@ -12,6 +12,7 @@ import {
   type Trajectory,
   type TrajectoryEnd,
   type TurnTokens,
+  reasonOf,
 } from "verl";
 import { endText } from "./end-text.ts";
 
@@ -139,7 +140,7 @@ export class ConversationHistory {
       return work();
     } catch (error) {
       if (limits.template_drift === "fail") throw error;
-      const told = error instanceof Error ? error.message : String(error);
+      const told = reasonOf(error);
       log.warnOnce("template_refusal", `${told} Such conversations are not looked at for template drift.`);
       this.shown = undefined;
       return undefined;

@@ -62,7 +62,8 @@ export const agentLoops = [
     description:
       "Conversations of several turns: calls are parsed and run by the tools of `multi_turn.tool_config_path`, a simulated user answers where one is configured.",
     metrics: {
-      "agent_loop/calls_not_run_count": "Calls after the last user turn that is allowed.",
+      "agent_loop/calls_not_run_count":
+        "Calls after the last user turn that is allowed, and those of an answer that the length cut off.",
       "agent_loop/finalize_failed_count": "Interactions that threw or took too long when they were to finish.",
       "agent_loop/invalid_calls_count": "Calls that could not be read, of no tool, or with arguments that do not fit.",
       "agent_loop/release_failed_count":

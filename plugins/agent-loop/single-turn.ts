@@ -2,9 +2,10 @@ import { AgentLoop, TrajectoryRecorder, type AgentContext, type AgentSample, typ
 
 /** One question, one answer. */
 export class SingleTurnAgentLoop extends AgentLoop {
-  async run(sample: AgentSample, { rollout, sampling, signal }: AgentContext): Promise<Trajectory> {
-    const trajectory = new TrajectoryRecorder(sample.promptIds);
-    const generation = await rollout.generate(sample.promptIds, sampling, { signal, sticky: sample.uid });
+  async run({ promptIds, uid, sampleIndex }: AgentSample, ctx: AgentContext): Promise<Trajectory> {
+    const { rollout, sampling, signal } = ctx;
+    const trajectory = new TrajectoryRecorder(promptIds);
+    const generation = await rollout.generate(promptIds, sampling, { signal, sticky: `${uid}/${sampleIndex}` });
     trajectory.sampled(generation);
     return trajectory.end({ stopReason: generation.stopReason, numTurns: 2 });
   }

@@ -131,8 +131,12 @@ export class ToolConversation {
     this.assistantTurns += 1;
     if (generation.stopReason === "abort") return this.terminate("aborted");
     if (generation.ids.length === 0) return this.terminate("empty_generation");
-    // Whatever was cut off is not executed.
-    if (generation.stopReason === "length") return this.terminate("response_length");
+    if (generation.stopReason === "length") {
+      // None of its calls is executed: what was cut off may have changed them.
+      const { errors } = this.parse(generation, prompt, "length");
+      if (errors.length > 0) ctx.metric("agent_loop/calls_not_run_count", errors.length);
+      return this.terminate("response_length");
+    }
     this.read(generation, prompt);
     const { calls, errors } = this.answer!;
     const noUserTurnLeft = limits.max_user_turns !== null && this.userTurns >= limits.max_user_turns;
@@ -192,14 +196,17 @@ export class ToolConversation {
     return "terminated";
   }
 
-  /** Parses the newest generation, and puts it into the history. */
-  private read({ ids }: Generation, prompt: Int32Array): void {
+  private parse({ ids }: Generation, prompt: Int32Array, finishReason: "stop" | "length"): ParsedAnswer {
     const { parser, tokenizer } = this.parts;
-    const parsed = parser.parse(tokenizer.decode(ids), {
-      tools: this.schemas,
-      finishReason: "stop",
-      startsInReasoning: startsInReasoning(tokenizer, prompt),
-    });
+    const inReasoning = startsInReasoning(tokenizer, prompt);
+    return parser.parse(tokenizer.decode(ids), { tools: this.schemas, finishReason, startsInReasoning: inReasoning });
+  }
+
+  /** Parses the newest generation, and puts it into the history. */
+  private read(generation: Generation, prompt: Int32Array): void {
+    const { tokenizer } = this.parts;
+    const { ids } = generation;
+    const parsed = this.parse(generation, prompt, "stop");
     // Parsers know the end tokens of the models that they are for, and no other.
     const end = endText(tokenizer, ids);
     const answer = { ...parsed, content: without(end, parsed.content), reasoning: without(end, parsed.reasoning) };

@@ -1,6 +1,6 @@
 import {
   emitCalls,
-  isSpace,
+  isSeparator,
   MarkedToolParser,
   Markers,
   NOT_JSON,
@@ -19,9 +19,10 @@ const AFTER_NAME = new Markers([ARGS, ID, CALLS, "{", "\n"]);
 const ENDS = ["</s>", "<pad>"];
 const BROKEN_ARGUMENTS = { closes: [], boundaries: new Markers([CALLS, ...ENDS]) };
 const BROKEN_ITEM = new Markers([CALLS, ', {"name"', ',{"name"', ',\n{"name"']);
+/** What names do not have, but prose has. */
+const NO_NAME = /[\s"'[\](){}<>,;]/;
 /** Calls without a mark that are read after one that has it. */
 const MAX_UNMARKED = 1000;
-const isSeparator = (code: number): boolean => isSpace(code) || code === 44 || code === 59;
 
 /**
  * Mistral. Tokenizers up to v7 write a list, later ones a name and arguments, with or without a mark between them.
@@ -41,7 +42,7 @@ export class MistralToolParser extends MarkedToolParser {
   protected *read(_open: string, turn: Turn, from: number): Scan<boolean> {
     const { source, out } = turn;
     yield* source.skipSpace();
-    if (yield* source.seesAny(["[{", "[ ", "[\n", "[]", "{"])) {
+    if ((yield* source.sees("{")) || (yield* this.startsList(source))) {
       const items: CallItem[] = [];
       const open = yield* readCallObjects(turn, BROKEN_ITEM, items);
       let more = false;
@@ -60,6 +61,16 @@ export class MistralToolParser extends MarkedToolParser {
       yield* this.readNamed(turn, source.at, true);
     }
     return true;
+  }
+
+  /** Whether a list starts, with a call in it, with none, or at the end of the answer. */
+  private *startsList(source: TextSource): Scan<boolean> {
+    const { at } = source;
+    const opened = (yield* source.take("[")) !== undefined;
+    yield* source.skipSpace();
+    const seen = opened && ((yield* source.seesAny(["{", "]"])) !== undefined || (yield* source.atEnd()));
+    source.at = at;
+    return seen;
   }
 
   /** Whether another list of calls follows; the source then stands before it. */
@@ -101,6 +112,8 @@ export class MistralToolParser extends MarkedToolParser {
       out.error(source.text.slice(from, source.at), ended ? TRUNCATED : "the call has no arguments");
     } else if (name === "") {
       out.error(source.text.slice(from, source.at), "the call has no name");
+    } else if (NO_NAME.test(name)) {
+      out.error(source.text.slice(from, source.at), "no name follows the mark");
     } else if (mark === ARGS && (yield* seesNoArguments(source))) {
       out.call(source.text.slice(from, source.at), { name, arguments: {}, ...(id !== undefined && { id }) }, true);
     } else {

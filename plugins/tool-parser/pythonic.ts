@@ -1,5 +1,6 @@
 import {
   emitCalls,
+  isSeparator,
   MarkedToolParser,
   Markers,
   type MarkGuard,
@@ -14,7 +15,6 @@ export const [START, END] = ["<|python_start|>", "<|python_end|>"] as const;
 /** Llama 3.2 may write it before the bracket. */
 export const TAG = "<|python_tag|>";
 const LIST_END = new Markers(["]", END]);
-const isSeparator = (code: number): boolean => code === 44 || code === 59 || code === 32 || (code >= 9 && code <= 13);
 
 /**
  * Calls as Python writes them, in a list: Llama 3.2, and Llama 4 with tags around it. Values are literals of Python or JSON; brackets

@@ -279,6 +279,19 @@ describe("LoopRunner with other loops", () => {
     expect(many.log.lines[3]).toContain("56 more groups for other reasons");
   });
 
+  it("tells apart whatever is thrown, be it no error at all", async () => {
+    const thrown = [Object.create(null), { code: 5 }, { code: 6 }, null] as unknown[];
+    const loop = loopOf((sample) => {
+      if (sample.uid === "u4") return Promise.resolve(answer(sample));
+      throw thrown[Number(sample.uid.slice(1))];
+    });
+    const { runner, log } = runnerOf({ createLoop: () => loop, maxRetries: 0 });
+    const { metrics } = await runner.run(prompts(5, 1), run());
+    expect(metrics["agent_loop/dropped_groups"]).toBe(4);
+    expect(log.lines).toHaveLength(4);
+    expect(log.lines.join("\n")).toMatch(/\{ code: 5 \}[^]*\{ code: 6 \}/);
+  });
+
   it("says nothing but the error when one cause strikes every group", async () => {
     const loop = loopOf(() => Promise.reject(new Error("server down")));
     const { runner, log } = runnerOf({ createLoop: () => loop, maxRetries: 0 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { RolloutRouter } from "../../core/agent/rollout-router.ts";
 import type { Generation, SamplingParams } from "../../core/engine/rollout-engine.ts";
 import { VerlError } from "../../core/errors/index.ts";
+import { withDeadline } from "../../core/reward/deadline.ts";
 import { FakeRollout, generation } from "./fake-rollout.ts";
 
 const SAMPLING: SamplingParams = { temperature: 1, top_k: -1, top_p: 1, stop_token_ids: [], max_tokens: 4, seed: 0 };
@@ -131,6 +132,49 @@ describe("RolloutRouter", () => {
     );
     expect(stalls.calls.length + fine.calls.length).toBe(4);
     expect(fine.calls.length).toBeGreaterThan(1);
+  });
+
+  it("keeps a conversation from a server that is down, be its own the one that refused it or that it left", async () => {
+    const says: (() => Generation | Promise<Generation>)[] = [];
+    const own = new FakeRollout(() => (says.shift() ?? (() => generation([5])))());
+    const other = new FakeRollout(() => raise("down"));
+    const router = new RolloutRouter([own, other], () => 0);
+    const ask = (sticky: string, signal?: AbortSignal) => router.generate(PROMPT, SAMPLING, { sticky, signal });
+    await Promise.allSettled(["a", "b"].map((sticky) => ask(sticky)));
+    says.push(() => {
+      throw new VerlError("VERL_ROLLOUT_REQUEST", "too long");
+    });
+    await expect(ask("a")).rejects.toThrow("too long");
+    await ask("a");
+    says.push(() => new Promise(() => undefined));
+    const controller = new AbortController();
+    void ask("a", controller.signal);
+    controller.abort();
+    await ask("a");
+    expect([own.calls.length, other.calls.length]).toEqual([5, 1]);
+  });
+
+  it("does not count as busy for ever a server that stalled, and spares it like one that failed", async () => {
+    const time = { now: 0 };
+    let stalls = true;
+    const lame = new FakeRollout(() => (stalls ? new Promise(() => undefined) : generation([5])));
+    const fine = new FakeRollout(() => sleep(1, generation([5])));
+    const router = new RolloutRouter([lame, fine], () => time.now);
+    let conversations = 0;
+    const ask = () => {
+      const sticky = `c${conversations++}`;
+      const call = (signal: AbortSignal) => router.generate(PROMPT, SAMPLING, { sticky, signal });
+      return withDeadline(0.05, call).catch(() => undefined);
+    };
+    await Promise.all(Array.from({ length: 10 }, ask));
+    expect(lame.calls).toHaveLength(5);
+    await Promise.all(Array.from({ length: 10 }, ask));
+    expect(lame.calls).toHaveLength(5);
+    stalls = false;
+    time.now = 1000;
+    await Promise.all(Array.from({ length: 10 }, ask));
+    await Promise.all(Array.from({ length: 10 }, ask));
+    expect(lame.calls.length).toBeGreaterThan(9);
   });
 
   it.each([

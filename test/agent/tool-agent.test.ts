@@ -84,13 +84,14 @@ describe("the tool agent", () => {
     expect(metrics["agent_loop/calls_not_run_count"]).toBe(1);
   });
 
-  it("executes no call of an answer that was cut", async () => {
-    const { trajectory, text } = await converse({
+  it("executes no call of an answer that was cut, and counts it", async () => {
+    const { trajectory, text, metrics } = await converse({
       tools: toolsFile("recorded"),
       say: () => ({ text: callOf("recorded"), stopReason: "length" }),
     });
     expect(events).toEqual([]);
     expect(text).toBe(callOf("recorded"));
+    expect(metrics["agent_loop/calls_not_run_count"]).toBe(1);
     expect(trajectory).toMatchObject({ stopReason: "length", numTurns: 2 });
     expect(trajectory.extraFields.termination_reason).toBe("response_length");
   });

@@ -17,6 +17,11 @@ describe("withDeadline", () => {
     ).rejects.toThrow("at once");
   });
 
+  it.each([3_000_000, 1e12])("waits for %d s, which is more than a timer can take", async (seconds) => {
+    const later = new Promise<number>((resolve) => setTimeout(() => resolve(5), 20));
+    expect(await withDeadline(seconds, () => later)).toBe(5);
+  });
+
   it("ends a call that never settles, and its signal fires with the reason", async () => {
     let signal: AbortSignal | undefined;
     const call = withDeadline(0.01, (given) => ((signal = given), never()));

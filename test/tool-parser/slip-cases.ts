@@ -120,6 +120,19 @@ const MISTRAL: ParserCase[] = [
       ["g", { a: 1 }, REPAIRED],
     ],
   },
+  ...["\t", "\r\n", "\n\n "].map((space): ParserCase => ({
+    name: `a list with ${JSON.stringify(space)} after its bracket`,
+    format: "mistral",
+    text: `[TOOL_CALLS][${space}{"name": "f", "arguments": {"a": 1}}]`,
+    calls: [["f", { a: 1 }]],
+  })),
+  {
+    name: "prose after the mark",
+    format: "mistral",
+    text: '[TOOL_CALLS]I will call {"a": 1}',
+    content: '{"a": 1}',
+    errors: ["no name follows the mark"],
+  },
   {
     name: "a second name without its mark",
     format: "mistral",

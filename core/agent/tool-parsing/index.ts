@@ -17,5 +17,5 @@ export { NOT_JSON, peekJson, readJson, type JsonRead } from "./read-json.ts";
 export { Markers, type MarkGuard } from "./markers.ts";
 export { parseJson } from "./parse-json.ts";
 export { StreamingToolParser, type Turn } from "./streaming-parser.ts";
-export { isSpace, letterFrom, TextSource, type Scan } from "./text-source.ts";
+export { isSeparator, isSpace, letterFrom, TextSource, type Scan } from "./text-source.ts";
 export { noteNumber } from "./written-numbers.ts";

@@ -13,7 +13,7 @@ import type { Markers } from "./markers.ts";
 import { parseJson } from "./parse-json.ts";
 import { NOT_JSON, peekJson, readJson } from "./read-json.ts";
 import type { Turn } from "./streaming-parser.ts";
-import { isSpace, letterFrom, type Scan, type TextSource } from "./text-source.ts";
+import { isSeparator, letterFrom, type Scan, type TextSource } from "./text-source.ts";
 
 /** A call that was read, or why there is none, and where it stands. */
 export interface CallItem {
@@ -26,7 +26,6 @@ export interface CallItem {
 
 const FENCE = "```";
 const OPENINGS = ["{", "["];
-const isSeparator = (code: number): boolean => isSpace(code) || code === 44 || code === 59;
 
 /** Reads the opening line of a code block. */
 export function takeFence(source: TextSource): Scan<boolean> {

@@ -326,6 +326,9 @@ function* thenLater<T, U>(scan: Scan<T>, next: (value: T) => Scan<U>): Scan<U> {
 /** True for the code of a blank, a tab or a line break. */
 export const isSpace = (code: number): boolean => code === 32 || (code >= 9 && code <= 13);
 
+/** Likewise, or a comma or a semicolon: what stands between calls. */
+export const isSeparator = (code: number): boolean => isSpace(code) || code === 44 || code === 59;
+
 /** The first letter from `at` on that is no white space; empty when there is much of it, undefined when the text ends before. */
 export function letterFrom(text: string, at: number): string | undefined {
   for (let i = at; i < at + MAX_SPACE; i++) if (!isSpace(text.charCodeAt(i))) return text[i];

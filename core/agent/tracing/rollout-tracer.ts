@@ -1,8 +1,9 @@
 import type { Tokenizer } from "../../data/tokenizer.ts";
+import { reasonOf } from "../../errors/reason-of.ts";
 import type { Logger } from "../../registry/logger.ts";
 import type { Rng } from "../../tensor/rng.ts";
 import type { AgentSample } from "../agent-loop.ts";
-import { messageOf, SampleTrace } from "./sample-trace.ts";
+import { SampleTrace } from "./sample-trace.ts";
 import type { OpenTrace, TracedSample, TraceSink } from "./trace-record.ts";
 
 export interface RolloutTracerOptions {
@@ -62,7 +63,7 @@ export class StepTracer {
 
   /** An attempt at an answer that was not drawn has failed: it is traced all the same, without what it did, or nobody could tell why. */
   failed({ uid, sampleIndex }: AgentSample, agent: string, attempt: number, ms: number, failure: unknown): void {
-    const error = messageOf(failure);
+    const error = reasonOf(failure);
     if (this.picked.has(uid) || this.errors.has(error) || this.errors.size >= FAILURES) return;
     this.errors.add(error);
     const about: TracedSample = { ...this.about, uid, sample_index: sampleIndex, attempt, agent };

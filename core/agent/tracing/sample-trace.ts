@@ -1,4 +1,5 @@
 import { performance } from "node:perf_hooks";
+import { reasonOf } from "../../errors/reason-of.ts";
 import { stringifyLosslessJson } from "../../data/lossless-json.ts";
 import type { Tokenizer } from "../../data/tokenizer.ts";
 import type { Generation } from "../../engine/rollout-engine.ts";
@@ -52,7 +53,7 @@ export class SampleTrace {
 
   /** The attempt was given up, whatever its work still does. */
   fail(error: unknown): void {
-    this.end({ error: messageOf(error) });
+    this.end({ error: reasonOf(error) });
   }
 
   /** A generation that began `seconds` ago has ended. */
@@ -62,7 +63,7 @@ export class SampleTrace {
       prompt_tokens: promptIds.length,
       prompt: text(promptIds),
       ...("error" in result
-        ? { error: messageOf(result.error) }
+        ? { error: reasonOf(result.error) }
         : {
             response_tokens: result.ids.length,
             stop_reason: result.stopReason,
@@ -106,5 +107,3 @@ export class SampleTrace {
     }
   }
 }
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

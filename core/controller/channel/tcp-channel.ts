@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { reasonOf } from "../../errors/reason-of.ts";
 import type { ChannelMessage, RankChannel, SentMessage } from "../rank-channel.ts";
 import { frame, FrameReader, PEER_LIMITS } from "./frame.ts";
 
@@ -63,7 +64,7 @@ export class TcpChannel implements RankChannel {
     try {
       work();
     } catch (error) {
-      this.close(`sent what cannot be read: ${error instanceof Error ? error.message : String(error)}`, true);
+      this.close(`sent what cannot be read: ${reasonOf(error)}`, true);
     }
   }
 

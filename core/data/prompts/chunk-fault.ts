@@ -1,4 +1,5 @@
 import { isVerlError, VerlError } from "../../errors/verl-error.ts";
+import { reasonOf } from "../../errors/reason-of.ts";
 
 /** The first item of a chunk that the template or the tokenizer refused, as plain data. */
 export interface ChunkFault {
@@ -12,7 +13,7 @@ export interface ChunkFault {
 }
 
 export function faultOf(at: number, error: unknown): ChunkFault {
-  if (!isVerlError(error)) return { at, message: error instanceof Error ? error.message : String(error) };
+  if (!isVerlError(error)) return { at, message: reasonOf(error) };
   const { code, message, hint, location, details } = error;
   return { at, code, message, hint, location, details };
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { isVerlError } from "../../errors/index.ts";
+import { reasonOf } from "../../errors/reason-of.ts";
 import { loadPlugin } from "../../registry/load-plugin.ts";
 import { callScore, isLate } from "../score-call.ts";
 import { loadScoreFunctions, type ScoreFunctions } from "../score-functions.ts";
@@ -41,5 +42,5 @@ async function load({ plugins, sources }: HostSetup): Promise<ScoreFunctions[]> 
 
 function plain(error: unknown): HostError {
   if (isVerlError(error)) return { code: error.code, message: error.message, hint: error.hint };
-  return { message: error instanceof Error ? error.message : String(error) };
+  return { message: reasonOf(error) };
 }

@@ -1,4 +1,4 @@
-import { VerlError } from "verl";
+import { VerlError, reasonOf } from "verl";
 import type { GraphCache } from "./graph-cache.ts";
 import type { Attrs, Op } from "./op.ts";
 import { periodOf } from "./period.ts";
@@ -138,7 +138,7 @@ export class Recorder {
       const results = graph.session.run(graph.feeds.map((leaf) => tape.leaves[leaf]!.values!));
       outputs.forEach((position, i) => (tape.nodes[position]!.values = results[i]));
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = reasonOf(cause);
       throw new VerlError(
         "VERL_TENSOR_GRAPH",
         `A recorded graph of ${tape.nodes.length} operations failed: ${reason}`,

@@ -40,10 +40,11 @@ export class OneCallLoop extends AgentLoop {
   }
 
   /** The model goes on from all tokens so far; they are never encoded anew. */
-  private async generate(trajectory: TrajectoryRecorder, { uid }: AgentSample, ctx: AgentContext): Promise<Generation> {
+  private async generate(trajectory: TrajectoryRecorder, sample: AgentSample, ctx: AgentContext): Promise<Generation> {
     const { rollout, sampling, signal } = ctx;
     const max_tokens = sampling.max_tokens - trajectory.responseLength;
-    const generation = await rollout.generate(trajectory.ids(), { ...sampling, max_tokens }, { signal, sticky: uid });
+    const sticky = `${sample.uid}/${sample.sampleIndex}`;
+    const generation = await rollout.generate(trajectory.ids(), { ...sampling, max_tokens }, { signal, sticky });
     trajectory.sampled(generation);
     return generation;
   }

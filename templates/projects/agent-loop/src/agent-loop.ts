@@ -14,12 +14,13 @@ export class PatientLoop extends AgentLoop {
     super();
   }
 
-  async run({ promptIds, uid }: AgentSample, ctx: AgentContext): Promise<Trajectory> {
+  async run({ promptIds, uid, sampleIndex }: AgentSample, ctx: AgentContext): Promise<Trajectory> {
     const { rollout, sampling, signal } = ctx;
     for (let tries = 1; ; tries++) {
       // Another seed, or the model would say the same again.
       const seed = (sampling.seed + tries - 1) >>> 0;
-      const generation = await rollout.generate(promptIds, { ...sampling, seed }, { signal, sticky: uid });
+      const sticky = `${uid}/${sampleIndex}`;
+      const generation = await rollout.generate(promptIds, { ...sampling, seed }, { signal, sticky });
       if (generation.stopReason === "length" && tries < this.options.tries) {
         ctx.metric("agent_loop/asked_again_count", 1);
         continue;
