@@ -5,6 +5,7 @@ import { Tokenizer as PackageTokenizer } from "@huggingface/tokenizers";
 import { VerlError } from "../errors/verl-error.ts";
 import { ChatTemplate } from "./chat-template.ts";
 import { expandPath } from "../config/expand-path.ts";
+import { findTemplates, type FolderTemplates, type TemplateSource } from "./find-template.ts";
 import { PieceCache } from "./piece-cache.ts";
 import type {
   ChatMessage,
@@ -33,8 +34,8 @@ interface HubTokenizer {
 const HubTokenizer = PackageTokenizer as new (definition: object, config: object) => HubTokenizer;
 
 /**
- * Loads the tokenizer of a model folder in the Hugging Face layout: `tokenizer.json`, `tokenizer_config.json`, and the chat template
- * from `chat_template.jinja` or else from the config. A folder without pad token pads with its end token, which masks make harmless.
+ * Loads the tokenizer of a model folder in the Hugging Face layout: `tokenizer.json`, `tokenizer_config.json`, and the chat templates
+ * from files of their own or else from the config. A folder without pad token pads with its end token, which masks make harmless.
  * @throws VerlError VERL_DATA_TOKENIZER, VERL_DATA_CHAT_TEMPLATE
  */
 export async function loadTokenizer(path: string, options: LoadTokenizerOptions = {}): Promise<Tokenizer> {
@@ -55,7 +56,7 @@ export async function loadTokenizer(path: string, options: LoadTokenizerOptions 
     throw invalid(tokenizerFile, `tokenizer.json cannot be used: ${(cause as Error).message}`, cause);
   }
   if (hub.model.cache !== undefined) hub.model.cache = new PieceCache();
-  return new FolderTokenizer(hub, config, configFile, await findTemplate(folder, config, options), {
+  return new FolderTokenizer(hub, config, configFile, await findTemplates(folder, config, options), {
     ...options,
     folder,
   });
@@ -67,13 +68,15 @@ class FolderTokenizer implements Tokenizer {
   readonly eosTokenId: number;
   private readonly special: ReadonlySet<number>;
   private readonly template: ChatTemplate | undefined;
+  /** For messages with tools. */
+  private readonly withTools: ChatTemplate | undefined;
   private readonly cleanUp: boolean;
 
   constructor(
     private readonly hub: HubTokenizer,
     config: TokenizerConfig,
     private readonly configFile: string,
-    template: { source: string; file: string } | undefined,
+    { usual, withTools }: FolderTemplates,
     readonly source: TokenizerSource,
   ) {
     let highest = -1;
@@ -89,12 +92,19 @@ class FolderTokenizer implements Tokenizer {
       .map((token) => token.id);
     this.special = new Set([...special, this.eosTokenId, this.padTokenId]);
     this.cleanUp = config.clean_up_tokenization_spaces === true;
-    this.template =
-      template && new ChatTemplate(template.source, specialTokenNames(config), template.file, source.templateKey);
+    const names = specialTokenNames(config);
+    const parsed = (template: TemplateSource | undefined): ChatTemplate | undefined =>
+      template && new ChatTemplate(template.source, names, template.file, source.templateKey);
+    this.template = parsed(usual);
+    this.withTools = parsed(withTools);
   }
 
   get chatTemplate(): string | undefined {
     return this.template?.source;
+  }
+
+  get toolTemplate(): string | undefined {
+    return this.withTools?.source;
   }
 
   encode(text: string, { addSpecialTokens = true }: { addSpecialTokens?: boolean } = {}): Int32Array {
@@ -134,7 +144,8 @@ class FolderTokenizer implements Tokenizer {
         },
       );
     }
-    return this.template.render(messages, options);
+    const template = options?.tools?.length ? (this.withTools ?? this.template) : this.template;
+    return template.render(messages, options);
   }
 
   encodeChat(messages: readonly ChatMessage[], options?: ChatTemplateOptions): Int32Array {
@@ -153,24 +164,6 @@ class FolderTokenizer implements Tokenizer {
       );
     return id;
   }
-}
-
-async function findTemplate(
-  folder: string,
-  config: TokenizerConfig,
-  { chatTemplate, templateKey = "chat_template" }: LoadTokenizerOptions,
-): Promise<{ source: string; file: string } | undefined> {
-  const configFile = join(folder, "tokenizer_config.json");
-  if (typeof chatTemplate === "string") return { source: chatTemplate, file: templateKey };
-  const ownFile = join(folder, "chat_template.jinja");
-  const own = await readFile(ownFile, "utf8").catch(() => undefined);
-  if (own !== undefined) return { source: own, file: ownFile };
-  const given = config.chat_template;
-  if (typeof given === "string") return { source: given, file: configFile };
-  if (!Array.isArray(given)) return undefined;
-  const named = given as { name?: string; template?: string }[];
-  const source = (named.find((entry) => entry.name === "default") ?? named[0])?.template;
-  return source === undefined ? undefined : { source, file: configFile };
 }
 
 function specialTokenNames(config: TokenizerConfig): Record<string, string> {

@@ -34,6 +34,8 @@ export interface Tokenizer {
   readonly eosTokenId: number;
   /** The chat template's source, if the folder has one. */
   readonly chatTemplate: string | undefined;
+  /** The source of that for messages with tools, where it is another. */
+  readonly toolTemplate?: string | undefined;
   /** Absent where it exists in this process alone. */
   readonly source?: TokenizerSource;
   encode(text: string, options?: { addSpecialTokens?: boolean }): Int32Array;

@@ -45,12 +45,12 @@ const find = (template: string) => SIGNS.find(([, , ...signs]) => signs.every((s
 export class AutoToolParser extends ToolParser {
   private readonly parser: ToolParser;
 
-  constructor(@inject(TOKENIZER) { chatTemplate }: Tokenizer) {
+  constructor(@inject(TOKENIZER) { chatTemplate, toolTemplate = chatTemplate }: Tokenizer) {
     super();
-    const found = find(chatTemplate ?? "");
+    const found = find(toolTemplate ?? "");
     if (found === undefined) {
       const what =
-        chatTemplate === undefined
+        toolTemplate === undefined
           ? "The model has no chat template"
           : "The chat template writes no tool calls in a known format";
       throw new VerlError("VERL_AGENT_TOOL_FORMAT", `${what}, so the tool-call format cannot be found out.`, {

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
@@ -91,6 +91,30 @@ describe("loadTokenizer", () => {
     const tokenizer = await loadTokenizer(folder);
     expect(tokenizer.renderChat(user)).toBe("yes");
     expect([tokenizer.eosTokenId, tokenizer.padTokenId]).toEqual([3, 3]);
+  });
+
+  it("takes the template for tools where there are tools, from the config or a file", async () => {
+    const named = changed((config) => {
+      config.chat_template = [
+        { name: "default", template: "plain" },
+        { name: "tool_use", template: "<tool_call>{{ tools | length }}" },
+      ];
+    });
+    const files = changed(() => {});
+    writeFileSync(join(files, "chat_template.jinja"), "plain");
+    mkdirSync(join(files, "additional_chat_templates"));
+    writeFileSync(join(files, "additional_chat_templates", "tool_use.jinja"), "<tool_call>{{ tools | length }}");
+    for (const folder of [named, files]) {
+      const tokenizer = await loadTokenizer(folder);
+      expect([undefined, [], [{}]].map((tools) => tokenizer.renderChat(user, { tools }))).toEqual([
+        "plain",
+        "plain",
+        "<tool_call>1",
+      ]);
+      expect([tokenizer.chatTemplate, tokenizer.toolTemplate]).toEqual(["plain", "<tool_call>{{ tools | length }}"]);
+    }
+    const own = await loadTokenizer(named, { chatTemplate: "own" });
+    expect(own.renderChat(user, { tools: [{}] })).toBe("own");
   });
 
   it("says so when there is no chat template", async () => {

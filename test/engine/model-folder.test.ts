@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
@@ -97,6 +97,8 @@ describe("a saved model folder", () => {
   it("loads back the same model, tokenizer files beside it", async () => {
     const path = modelFolder();
     writeFileSync(join(path, "tokenizer.json"), "{}");
+    mkdirSync(join(path, "additional_chat_templates"));
+    writeFileSync(join(path, "additional_chat_templates", "tool_use.jinja"), "x");
     const engine = new EmbeddedEngine({ role: "actor", model: { path } }, createRng(1), silent);
     const target = join(mkdtempSync(join(tmpdir(), "verl-save-")), "deep", "model");
     await engine.savePretrained(target);
@@ -107,6 +109,7 @@ describe("a saved model folder", () => {
       model_type: "llama",
     });
     expect(existsSync(join(target, "tokenizer.json"))).toBe(true);
+    expect(existsSync(join(target, "additional_chat_templates", "tool_use.jinja"))).toBe(true);
     engine.dispose();
     loaded.dispose();
   });

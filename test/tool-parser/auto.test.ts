@@ -30,6 +30,13 @@ describe("the format of a chat template", () => {
     expect(parser.parse("[TOOL_CALLS]f{}").calls).toEqual([{ name: "f", arguments: {} }]);
   });
 
+  it("is that of the template for tools, where it is another", async () => {
+    await loadPlugins([]);
+    const tokenizer = { chatTemplate: "{{ message.content }}", toolTemplate: "[TOOL_CALLS]" };
+    const parser = createRunContainer({ [TOKENIZER]: tokenizer }).create("tool_parser", "auto");
+    expect(parser.parse("[TOOL_CALLS]f{}").calls).toEqual([{ name: "f", arguments: {} }]);
+  });
+
   it.each([["{{ message.content }}"], [undefined]])("must be known for `auto`: %s", async (template) => {
     await expect(parserFor(template)).rejects.toMatchObject({ code: "VERL_AGENT_TOOL_FORMAT" });
   });

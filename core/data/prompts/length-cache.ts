@@ -28,8 +28,8 @@ export class LengthCache {
     variables: Readonly<Record<string, unknown>>,
     chunks: readonly string[],
   ): Promise<LengthCache | undefined> {
-    const { source, chatTemplate = "" } = tokenizer;
-    if (source === undefined || chatTemplate.includes("strftime_now")) return undefined;
+    const { source, chatTemplate = "", toolTemplate = "" } = tokenizer;
+    if (source === undefined || (chatTemplate + toolTemplate).includes("strftime_now")) return undefined;
     const hash = createHash("sha256");
     for (const name of ["tokenizer.json", "tokenizer_config.json"]) {
       const bytes = await readFile(join(source.folder, name)).catch(() => undefined);
@@ -37,7 +37,7 @@ export class LengthCache {
       hash.update(`${bytes.length}:`).update(bytes);
     }
     // Lengths before each part keep two different lists of parts from reading the same.
-    for (const part of [VERSION, chatTemplate, JSON.stringify(variables), ...chunks])
+    for (const part of [VERSION, chatTemplate, toolTemplate, JSON.stringify(variables), ...chunks])
       hash.update(`${part.length}:`).update(part);
     return new LengthCache(join(cacheFolder(), `${hash.digest("hex")}.bin`));
   }

@@ -1,15 +1,16 @@
-import { copyFile, mkdir, open, readdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, open, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { NdArray, readSafetensors, safetensorsChunks, type WeightMap } from "verl";
 import { architectureOf, type ModelConfig } from "./model-config.ts";
 
 const WEIGHTS_FILE = "model.safetensors";
-/** Files that make a folder a usable model besides its config and weights. */
+/** Files and folders that make a folder a usable model besides its config and weights. */
 const TOKENIZER_FILES = [
   "tokenizer.json",
   "tokenizer_config.json",
   "special_tokens_map.json",
   "chat_template.jinja",
+  "additional_chat_templates",
   "generation_config.json",
 ];
 
@@ -47,5 +48,6 @@ export async function saveModelFolder(
     await file.close();
   }
   const present = new Set(await readdir(from));
-  for (const name of TOKENIZER_FILES) if (present.has(name)) await copyFile(join(from, name), join(folder, name));
+  for (const name of TOKENIZER_FILES)
+    if (present.has(name)) await cp(join(from, name), join(folder, name), { recursive: true });
 }
