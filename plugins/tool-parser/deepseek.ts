@@ -11,10 +11,13 @@ const TYPE = "function";
 const MARKS = {
   sectionOpen: [...spelled("tool", "calls", "begin"), "<｜tool▁calls｜>"],
   sectionClose: spelled("tool", "calls", "end"),
-  callOpen: spelled("tool", "call", "begin"),
+  // R1's distilled models leave out the mark before the type.
+  callOpen: [...spelled("tool", "call", "begin"), ...SEPARATORS.map((separator) => TYPE + separator)],
   callClose: spelled("tool", "call", "end"),
 };
-const MARK_TEXTS = Object.values(MARKS).flat();
+const MARK_TEXTS = Object.values(MARKS)
+  .flat()
+  .filter((mark) => !mark.startsWith(TYPE));
 const HEADER_END = new Markers([...SEPARATORS, ...MARK_TEXTS]);
 const NAME_END = new Markers(["\n", FENCE, "{", ...MARK_TEXTS]);
 /** Arguments that are none look otherwise. */
@@ -41,7 +44,8 @@ export class DeepSeekToolParser extends SectionedToolParser {
   protected *readCall(turn: Turn, from: number): Scan {
     const { source, out } = turn;
     const isUsual = source.text.startsWith(MARKS.callOpen[0]!, from);
-    const header = yield* this.readHeader(turn, from, HEADER_END);
+    const isBare = source.text.startsWith(TYPE, from);
+    const header = isBare ? TYPE : yield* this.readHeader(turn, from, HEADER_END);
     if (header === undefined) return;
     yield* source.skipSpace();
     let name = header.trim();

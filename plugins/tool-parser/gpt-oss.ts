@@ -1,17 +1,29 @@
-import { Markers, readArgumentsCall, StreamingToolParser, TRUNCATED, type Scan, type Turn } from "verl";
+import {
+  Markers,
+  readArgumentsCall,
+  StreamingToolParser,
+  TRUNCATED,
+  type Scan,
+  type TextSource,
+  type Turn,
+} from "verl";
 
 const [START, CHANNEL, MESSAGE, CONSTRAIN] = ["<|start|>", "<|channel|>", "<|message|>", "<|constrain|>"] as const;
 const [END, CALL, RETURN] = ["<|end|>", "<|call|>", "<|return|>"] as const;
 const PADS = ["<|pad|>", "<|endoftext|>"];
-const BETWEEN = new Markers([START, CHANNEL, END, CALL, RETURN, ...PADS]);
+const BETWEEN = new Markers([START, CHANNEL, MESSAGE, END, CALL, RETURN, ...PADS]);
 const HEADER_END = new Markers([MESSAGE, START, END, CALL, RETURN]);
 const ANALYSIS_END = new Markers([END, RETURN, START, CHANNEL, ...PADS]);
 const BODY_END = new Markers([END, CALL, RETURN, START, CHANNEL, ...PADS]);
+const CHANNELS = ["analysis", "commentary", "final"];
 const NO_NAME = "the call has no name";
+const NO_RECIPIENT = "the call names no tool: it is sent to=functions.NAME";
+const ASSISTANT = "assistant";
 /** The tool that models know of themselves; what they send it is code. */
 const PYTHON = "python";
 /** Roles of messages that are not the model's. */
-const OTHERS = new Set(["user", "system", "developer", "tool"]);
+const OTHERS = new Set(["user", "system", "developer", "tool", PYTHON]);
+const isOther = (role: string): boolean => OTHERS.has(role) || role.includes(".");
 const ARGUMENTS = { closes: [CALL, END, RETURN], boundaries: BODY_END, endCloses: true };
 
 /**
@@ -26,35 +38,54 @@ const ARGUMENTS = { closes: [CALL, END, RETURN], boundaries: BODY_END, endCloses
 export class GptOssToolParser extends StreamingToolParser {
   protected *scan(turn: Turn): Scan {
     const { source, out } = turn;
-    yield* source.skipSpace();
-    let inHeader = yield* source.sees("to=");
-    if (!inHeader) source.at = 0;
     for (;;) {
-      const hit = inHeader ? "" : yield* source.until(BETWEEN, (text) => out.content(text));
+      if (yield* this.seesHeader(source)) {
+        yield* this.readMessage(turn, source.at);
+        continue;
+      }
+      const hit = yield* source.until(BETWEEN, (text) => out.content(text));
       if (hit === undefined) return;
       const from = source.at;
-      source.at += hit.length;
-      if (inHeader || hit === START || hit === CHANNEL) yield* this.readMessage(turn, from);
-      inHeader = false;
+      if (hit !== MESSAGE) source.at += hit.length;
+      if (hit === START || hit === CHANNEL || hit === MESSAGE) yield* this.readMessage(turn, from);
     }
+  }
+
+  /** Whether a header without its first marks follows: the prompt had them, or the model left them out. The source then stands before it. */
+  private *seesHeader(source: TextSource): Scan<boolean> {
+    const before = source.at;
+    yield* source.skipSpace();
+    const { at } = source;
+    const channel = yield* source.take(...CHANNELS);
+    yield* source.skipSpace();
+    const seen = yield* source.seesAny(channel === undefined ? ["to="] : ["to=", CONSTRAIN, MESSAGE]);
+    source.at = seen === undefined ? before : at;
+    return seen !== undefined;
   }
 
   /** Reads a header and what it heads; the source stands in the header. */
   private *readMessage(turn: Turn, from: number): Scan {
     const { source, out } = turn;
-    const hit = yield* source.until(HEADER_END);
-    const header = source.text.slice(from, source.at);
+    let hit = yield* source.until(HEADER_END);
+    let header = source.text.slice(from, source.at);
+    const second = header.includes(CHANNEL) ? header.indexOf(CHANNEL, header.indexOf(CHANNEL) + 1) : -1;
+    if (second > 0) {
+      [hit, header] = [CHANNEL, header.slice(0, second)];
+      source.at = from + second;
+    }
     const recipient = wordAfter(header, "to=");
     if (hit !== MESSAGE) {
       if (recipient !== "") out.error(header, hit === undefined ? TRUNCATED : "the call has no arguments");
       return;
     }
     source.at += MESSAGE.length;
-    if (recipient === "assistant" || (recipient === "" && OTHERS.has(wordAfter(header, START)))) {
-      yield* source.until(BODY_END);
+    const role = wordAfter(header, START) || ASSISTANT;
+    if (recipient === "" ? isOther(role) : recipient === ASSISTANT && role !== ASSISTANT) {
+      const end = yield* source.until(BODY_END);
+      if (end === CALL) out.error(source.text.slice(from, source.at), NO_RECIPIENT);
       return;
     }
-    if (recipient !== "" && recipient !== "user") {
+    if (recipient !== "" && recipient !== "user" && recipient !== ASSISTANT) {
       const name = recipient.startsWith("functions.") ? recipient.slice("functions.".length) : recipient;
       yield* source.skipSpace();
       const isCode = recipient === PYTHON && !(yield* source.seesAny(["{", ...ARGUMENTS.closes]));
@@ -63,10 +94,14 @@ export class GptOssToolParser extends StreamingToolParser {
       const reason = isCode ? "the message to python is code: tools are called as functions.NAME, with JSON" : NO_NAME;
       return out.error(source.text.slice(from, source.at), reason);
     }
-    const reasons = wordAfter(header, CHANNEL) === "analysis";
-    yield* source.until(reasons ? ANALYSIS_END : BODY_END, (text) =>
-      reasons ? out.reasoning(text) : out.content(text),
-    );
+    const reasons = (wordAfter(header, CHANNEL) || header.trim()).startsWith("analysis");
+    let body = "";
+    const end = yield* source.until(reasons ? ANALYSIS_END : BODY_END, (text) => {
+      body += text;
+      if (reasons) out.reasoning(text);
+      else out.content(text);
+    });
+    if (end === CALL) out.error(header + MESSAGE + body, NO_RECIPIENT);
   }
 }
 

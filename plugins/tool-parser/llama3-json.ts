@@ -1,29 +1,47 @@
-import { emitCalls, Markers, readCallObjects, type CallItem, type Scan, type Turn } from "verl";
+import { emitCalls, Markers, readArgumentsCall, readCallObjects, type CallItem, type Scan, type Turn } from "verl";
 import { JSON_OPENS } from "./bare-json.ts";
 import { JsonToolParser } from "./json.ts";
-import { readPythonCall } from "./python-call.ts";
+import { isName, readPythonCall } from "./python-call.ts";
 
 const TAG = "<|python_tag|>";
+const [FUNCTION, FUNCTION_END] = ["<function=", "</function>"] as const;
 const ENDS = ["<|eom_id|>", "<|eot_id|>", "<|end_of_text|>"];
 const BOUNDARIES = new Markers([TAG, "\n{", "; {", ";{", ";\n{", ...ENDS]);
+const ARGUMENTS = {
+  closes: [FUNCTION_END],
+  boundaries: new Markers([FUNCTION, FUNCTION_END, TAG, ...ENDS]),
+  endCloses: true,
+};
 
 /**
  * Llama 3: JSON objects with `parameters`, after a tag or bare; several with `;` or a line break between them. The built-in tools of
- * 3.1 are written as `NAME.call(key="value")`.
+ * 3.1 are written as `NAME.call(key="value")`, and tools of one's own in tags as well.
  *
  *     <|python_tag|>{"name": "get_weather", "parameters": {"city": "Oslo"}}; {"name": "get_time", "parameters": {}}
  *     {"name": "get_weather", "parameters": {"city": "Oslo"}}
+ *     <function=get_weather>{"city": "Oslo"}</function>
  */
 export class Llama3JsonToolParser extends JsonToolParser {
-  protected override readonly opens = [TAG, ...JSON_OPENS];
+  protected override readonly opens = [TAG, FUNCTION, ...JSON_OPENS];
   protected override readonly ends = ENDS;
 
   protected override skips(open: string, turn: Turn): number {
-    return open === TAG ? 0 : super.skips(open, turn);
+    return open === TAG || open === FUNCTION ? 0 : super.skips(open, turn);
   }
 
   protected override read(open: string, turn: Turn, from: number): Scan<boolean> {
+    if (open === FUNCTION) return this.readFunction(turn, from);
     return open === TAG ? this.readTagged(turn, from) : super.read(open, turn, from);
+  }
+
+  private *readFunction(turn: Turn, from: number): Scan<boolean> {
+    const { source } = turn;
+    const name = yield* source.takeWhile(isName);
+    const closed = (yield* source.take(">")) !== undefined;
+    yield* source.skipSpace();
+    if (name === "" || !(yield* source.sees("{"))) return false;
+    yield* readArgumentsCall(turn, from, { name, repaired: !closed }, ARGUMENTS);
+    return true;
   }
 
   private *readTagged(turn: Turn, from: number): Scan<boolean> {

@@ -8,16 +8,20 @@ import {
   readCallObjects,
   TRUNCATED,
   type CallItem,
+  type MarkGuard,
   type Scan,
   type TextSource,
   type Turn,
 } from "verl";
+import { readBareJson } from "./bare-json.ts";
+import { headOf } from "./json-head.ts";
 import { isName } from "./python-call.ts";
 
-const [CALLS, ARGS, ID] = ["[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"] as const;
+const [CALLS, ARGS, ID, LIST] = ["[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "["] as const;
 const AFTER_NAME = new Markers([ARGS, ID, CALLS, "{", "\n"]);
 const ENDS = ["</s>", "<pad>"];
-const BROKEN_ARGUMENTS = { closes: [], boundaries: new Markers([CALLS, ...ENDS]) };
+const ARGUMENTS = { closes: [], boundaries: new Markers([CALLS, ...ENDS]) };
+const BRACKETED_ARGUMENTS = { closes: [")"], boundaries: new Markers([")", CALLS, ...ENDS]) };
 const BROKEN_ITEM = new Markers([CALLS, ', {"name"', ',{"name"', ',\n{"name"']);
 /** What names do not have, but prose has. */
 const NO_NAME = /[\s"'[\](){}<>,;]/;
@@ -32,14 +36,25 @@ const MAX_UNMARKED = 1000;
  *     [TOOL_CALLS]get_weather[CALL_ID]abc123XYZ[ARGS]{"city": "Oslo"}
  */
 export class MistralToolParser extends MarkedToolParser {
-  protected readonly opens = [CALLS];
+  protected readonly opens = [CALLS, LIST];
   protected override readonly ends = ENDS;
+  protected override readonly guard: MarkGuard = startsCalls;
   protected override readonly reasoningTags = [
     ["[THINK]", "[/THINK]"],
     ["<think>", "</think>"],
   ] as const;
 
-  protected *read(_open: string, turn: Turn, from: number): Scan<boolean> {
+  protected override skips(open: string, { out }: Turn): number {
+    return open === LIST && !out.isBlank ? LIST.length : 0;
+  }
+
+  protected read(open: string, turn: Turn, from: number): Scan<boolean> {
+    if (open !== LIST) return this.readMarked(turn, from);
+    // Without the mark it must be all that the answer is.
+    return turn.out.isBlank ? readBareJson(open, turn, from) : turn.source.now(false);
+  }
+
+  private *readMarked(turn: Turn, from: number): Scan<boolean> {
     const { source, out } = turn;
     yield* source.skipSpace();
     if ((yield* source.sees("{")) || (yield* this.startsList(source))) {
@@ -98,7 +113,9 @@ export class MistralToolParser extends MarkedToolParser {
     const { source, out } = turn;
     const start = source.at;
     let mark = yield* source.until(AFTER_NAME);
-    const name = source.text.slice(start, source.at).trim();
+    const written = source.text.slice(start, source.at).trim();
+    const inBrackets = written.endsWith("(");
+    const name = inBrackets ? written.slice(0, -1).trim() : written;
     let id: string | undefined;
     if (mark === ID) {
       const idFrom = (source.at += ID.length);
@@ -117,9 +134,17 @@ export class MistralToolParser extends MarkedToolParser {
     } else if (mark === ARGS && (yield* seesNoArguments(source))) {
       out.call(source.text.slice(from, source.at), { name, arguments: {}, ...(id !== undefined && { id }) }, true);
     } else {
-      yield* readArgumentsCall(turn, from, { name, id, repaired }, BROKEN_ARGUMENTS);
+      const syntax = inBrackets ? BRACKETED_ARGUMENTS : ARGUMENTS;
+      yield* readArgumentsCall(turn, from, { name, id, repaired: repaired || inBrackets }, syntax);
     }
   }
+}
+
+/** A bracket counts where an object follows that starts as calls do. */
+function startsCalls(mark: string, text: string, at: number): boolean | undefined {
+  if (mark !== LIST) return true;
+  const head = headOf(mark, text, at);
+  return head && head === "usual";
 }
 
 /** Whether the next call comes, or the turn ends, where arguments should come. */

@@ -14,7 +14,8 @@ import { isCallHead, isInLine, readPythonCall, seesPythonCall } from "./python-c
 export const [START, END] = ["<|python_start|>", "<|python_end|>"] as const;
 /** Llama 3.2 may write it before the bracket. */
 export const TAG = "<|python_tag|>";
-const LIST_END = new Markers(["]", END]);
+/** Where a thing in a list that is no call ends. */
+const ITEM_END = new Markers(["]", END, ","], (mark, text, at) => mark !== "," || isCallHead(text, at, true));
 
 /**
  * Calls as Python writes them, in a list: Llama 3.2, and Llama 4 with tags around it. Values are literals of Python or JSON; brackets
@@ -78,12 +79,16 @@ export class PythonicToolParser extends MarkedToolParser {
         items.push({ found, from: callFrom, to: source.at });
         continue;
       }
-      cut = true;
       if (inList && !(yield* source.atEnd()) && !(yield* source.sees(END))) {
-        const hit = yield* source.until(LIST_END);
+        const hit = yield* source.until(ITEM_END);
         if (hit === "]") source.at += 1;
         items.push({ found: { reason: "not a call" }, from: callFrom, to: source.at });
-      } else if (!inList) source.at = start;
+        if (hit === ",") continue;
+        cut = hit !== "]";
+        break;
+      }
+      cut = true;
+      if (!inList) source.at = start;
       break;
     }
     const isBare = source.text[from] === "[" && !out.isBlank && !out.afterCall;

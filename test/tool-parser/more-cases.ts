@@ -2,6 +2,7 @@ import { DEEPSEEK_CASES } from "./deepseek-cases.ts";
 import type { ParserCase } from "./public-reports.ts";
 import { SCHEMA_CASES } from "./schema-cases.ts";
 import { DATA_CASES } from "./data-cases.ts";
+import { LEFT_OUT_CASES } from "./left-out-cases.ts";
 import { SLIP_CASES } from "./slip-cases.ts";
 import { TOKEN_CASES } from "./token-cases.ts";
 import { hermes, TYPED_TOOLS } from "./typed-tool.ts";
@@ -435,6 +436,7 @@ export const MORE_CASES: readonly ParserCase[] = [
   ...TOKEN_CASES,
   ...SLIP_CASES,
   ...DATA_CASES,
+  ...LEFT_OUT_CASES,
   ...SCHEMA_CASES,
   ...DEEPSEEK_CASES,
 ];

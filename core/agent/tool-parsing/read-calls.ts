@@ -223,8 +223,10 @@ export function* readArgumentsCall(
   if (closed) return;
   const hit = yield* source.until(boundaries);
   if (hit !== undefined && closes.includes(hit)) {
-    out.content(source.text.slice(end, source.at));
+    const rest = source.text.slice(end, source.at);
     source.at += hit.length;
+    if (rest.startsWith("{")) out.error(rest + hit, "a second object of arguments: each call needs a name of its own");
+    else out.content(rest);
     out.afterCall = true;
   } else {
     source.at = end;
