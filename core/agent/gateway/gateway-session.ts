@@ -89,6 +89,8 @@ export interface ChatAnswer extends Answer {
 
 const WITHOUT_CALLS = new ReasoningReader();
 
+const abortedError = (): ApiError => new ApiError(503, "The generation was aborted.", "aborted");
+
 /**
  * The requests of one agent, or of whoever holds the session's key: each is answered by the rollout engine, and kept as tokens with
  * log-probs. A request whose messages begin with those of an earlier one and its answer goes on from the very tokens of it; any other begins
@@ -114,12 +116,15 @@ export class GatewaySession {
   private readonly callIds = new CallIds();
   private readonly conversations: Conversations;
   private readonly failures = new EngineFailures();
-  private readonly underWay = new Set<AbortController>();
+  /** Those whose requests are neither answered nor given up. */
+  private readonly clients = new Set<AbortController>();
   /** Prompts that are being answered. */
   private readonly asked = new Set<Prompt>();
   /** When a request that goes on from an exchange last ended, however it did; in ms since 1970. */
   private readonly lastAsked = new WeakMap<Exchange, number>();
   private admitted = 0;
+  /** Requests that the engine is busy with. */
+  private underWay = 0;
   private answered = 0;
   private closed = false;
 
@@ -141,10 +146,17 @@ export class GatewaySession {
     return this.failures.first;
   }
 
-  /** Counts a request that ends with an error, wherever it comes of: the body, the session's limits, the engine. */
+  /**
+   * Counts a request that ends with an error, wherever it comes of: the body, the session's limits, the engine. One that is aborted ends at
+   * once, as an engine may not listen to that.
+   */
   async counting(client: AbortController, answer: () => Promise<void>): Promise<void> {
+    this.clients.add(client);
+    const aborted = new Promise<never>((_, reject) => {
+      client.signal.addEventListener("abort", () => reject(abortedError()), { once: true });
+    });
     try {
-      await answer();
+      await Promise.race([answer(), aborted]);
     } catch (error) {
       if (client.signal.aborted) this.counts.aborted += 1;
       else {
@@ -152,6 +164,8 @@ export class GatewaySession {
         this.lastError = apiErrorOf(error);
       }
       throw error;
+    } finally {
+      this.clients.delete(client);
     }
   }
 
@@ -191,7 +205,7 @@ export class GatewaySession {
   /** Ends what is under way; later requests are refused. */
   close(): void {
     this.closed = true;
-    for (const controller of this.underWay) controller.abort();
+    for (const client of this.clients) client.abort();
   }
 
   /** Takes out the conversations in which nothing happened since a time (ms since 1970), and nothing is under way. */
@@ -219,16 +233,16 @@ export class GatewaySession {
     if (this.admitted >= maxRequests) {
       throw new ApiError(400, `A run may make ${maxRequests} requests, which it has.`, "request_limit_exceeded");
     }
-    if (this.underWay.size >= maxConcurrent) {
+    if (this.underWay >= maxConcurrent) {
       throw new ApiError(429, `There are ${maxConcurrent} requests of this run under way.`, "rate_limit_exceeded");
     }
-    this.underWay.add(client);
+    this.underWay += 1;
     try {
       const result = await this.failures.watch(key, client.signal, () => work(this.admitted++));
       this.counts.requests += 1;
       return result;
     } finally {
-      this.underWay.delete(client);
+      this.underWay -= 1;
     }
   }
 
@@ -252,7 +266,7 @@ export class GatewaySession {
     const one = async (choice: number): Promise<Generation> => {
       const seed = (sampling.seed + choice) >>> 0;
       const generation = await rollout.generate(promptIds, { ...sampling, seed }, { signal, sticky });
-      if (generation.stopReason === "abort") throw new ApiError(503, "The generation was aborted.", "aborted");
+      if (generation.stopReason === "abort") throw abortedError();
       const fault = generationFault(generation);
       if (fault !== undefined) throw fault;
       return generation;
@@ -260,6 +274,8 @@ export class GatewaySession {
     const generations = await this.asking(prompt, () =>
       Promise.all(Array.from({ length: request.n }, (_, choice) => one(choice))),
     );
+    // An engine that did not listen: nobody gets the answer, so none is trained on.
+    if (signal.aborted) throw abortedError();
     return generations.map((generation) => {
       const { answer, text, forms } = cutAtStop(generation, request.stop, this.format.tokenizer, !keepSpecial);
       const length = promptIds.length + answer.ids.length;

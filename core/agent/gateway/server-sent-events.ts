@@ -20,6 +20,8 @@ export async function stream<A>(
     open();
     response.write(": waiting\n\n");
   }, KEEP_ALIVE_MS);
+  // An engine may go on after its client is gone.
+  response.once("close", () => clearInterval(timer));
   try {
     const answers = await answering;
     open();
