@@ -3,7 +3,8 @@ import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "@jest/globals";
 import { APIConnectionError } from "openai";
 import type { SamplingParams } from "../../core/engine/rollout-engine.ts";
-import { ScriptedRollout, withSession } from "./support.ts";
+import { LettersTokenizer } from "./letters-tokenizer.ts";
+import { generation, ScriptedRollout, withSession } from "./support.ts";
 
 const ASK = { model: "m", messages: [{ role: "user" as const, content: "1+1" }] };
 const SAMPLING: SamplingParams = { temperature: 1, top_k: -1, top_p: 1, max_tokens: 9, stop_token_ids: [], seed: 0 };
@@ -80,4 +81,26 @@ describe("an answer that an engine gives although its request was aborted", () =
       await gateway.close(other.session);
     });
   });
+});
+
+it("a client that does not read holds no connection of a session that has ended", async () => {
+  class ShortRollout extends ScriptedRollout {
+    override generate = () => Promise.resolve(generation([1], [0]));
+  }
+  const rollout = new ShortRollout(() => "");
+  const use = async ({ session, gateway, baseURL, apiKey }: Parameters<Parameters<typeof withSession>[1]>[0]) => {
+    const other = await gateway.open({ rollout, sampling: SAMPLING, choosesSampling: false });
+    // More than the system keeps for a connection.
+    const [letters, n] = [300_000, 64];
+    const body = JSON.stringify({ model: "m", prompt: "1".repeat(letters), echo: true, n });
+    const socket = post(baseURL, apiKey, body);
+    while (session.counts.requests === 0) await pause(5);
+    await gateway.close(session);
+    let read = 0;
+    socket.on("data", (data) => (read += data.length));
+    await once(socket, "close");
+    expect(read).toBeLessThan(letters * n);
+    await gateway.close(other.session);
+  };
+  await withSession(rollout, use, {}, { tokenizer: new LettersTokenizer() });
 });

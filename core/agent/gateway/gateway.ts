@@ -60,7 +60,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** Sets of tools and variables whose templates are remembered. */
 const REMEMBERED = 64;
 
-/** How long a session that ends waits for its clients to be told, in ms; an engine may not listen to aborts. */
+/** How long a session that ends waits for its clients to be told, in ms; a client may not read. */
 const CLOSE_MS = 1000;
 
 /** A session, and the answers that are under way in it. */
@@ -133,7 +133,10 @@ export class Gateway {
     }
   }
 
-  /** Ends a session: what is under way is told so, and counted, for up to a second. With the last session the server ends. */
+  /**
+   * Ends a session: what is under way is counted and told so; connections that have not ended a second later are cut off. With the last
+   * session the server ends.
+   */
   async close(session: GatewaySession): Promise<void> {
     session.close();
     for (const [id, held] of this.sessions) {
@@ -300,6 +303,7 @@ async function allClosed(responses: ReadonlySet<ServerResponse>): Promise<void> 
   const closed = Promise.all([...responses].map((response) => once(response, "close")));
   await Promise.race([closed, sleep(CLOSE_MS, undefined, { signal: limit.signal })]);
   limit.abort();
+  for (const response of responses) response.destroy();
 }
 
 const digest = (secret: string): Buffer => createHash("sha256").update(secret).digest();
