@@ -115,6 +115,36 @@ describe("an agent written with the openai package", () => {
     }
   });
 
+  it.each([false, true])(
+    "gets what is no call behind all other text, and goes on from that (streaming: %s)",
+    async (streams) => {
+      const broken = "<tool_call>{bad}</tool_call>";
+      const tokenizer = new LettersTokenizer();
+      const rollout = new ScriptedRollout(
+        (_, number) => (number === 0 ? `${callOf("1")}A${broken}B` : "=1"),
+        tokenizer,
+      );
+      await withSession(
+        rollout,
+        async ({ client, session }) => {
+          const ask = async (messages: Messages) => {
+            const params = { model: "m", messages, tools: [CALC] };
+            const { choices } = streams
+              ? await client.chat.completions.stream({ ...params, stream: true }).finalChatCompletion()
+              : await client.chat.completions.create(params);
+            return choices[0]!.message;
+          };
+          const message = await ask(ASK);
+          expect(message).toMatchObject({ content: `AB${broken}`, tool_calls: [{ type: "function" }] });
+          await ask([...ASK, message, { role: "tool", tool_call_id: message.tool_calls![0]!.id, content: "1" }]);
+          expect(branchEnds(session.exchanges)).toHaveLength(1);
+        },
+        {},
+        { tokenizer },
+      );
+    },
+  );
+
   it("completes plain text and token ids, and goes on from its own answers", async () => {
     const rollout = new ScriptedRollout((_, number) => ["=1", "=2", "=3"][number]!);
     await withSession(rollout, async ({ client, session }) => {

@@ -128,17 +128,18 @@ function asTold({ content, reasoning, errors }: ParsedAnswer): AnswerDelta[] {
   ];
 }
 
-/** What the parser tells of the answer in pieces, without what it takes back later. */
+/** What the parser tells of the answer in pieces, without what it takes back later; errors come last, as in the message. */
 function told({ text, parser, startsInReasoning }: ChatAnswer, tools: readonly ToolSchema[]): AnswerDelta[] {
   let deltas: AnswerDelta[] = [];
+  let errors: AnswerDelta[] = [];
   const onDelta = (delta: AnswerDelta): void => {
-    if (delta.type === "retract") deltas = [{ type: "reasoning", text: delta.reasoning }];
-    else deltas.push(delta);
+    if (delta.type === "retract") [deltas, errors] = [[{ type: "reasoning", text: delta.reasoning }], []];
+    else (delta.type === "error" ? errors : deltas).push(delta);
   };
   const stream = parser.stream({ tools, startsInReasoning, onDelta });
   for (const piece of pieces(text)) stream.push(piece);
   stream.end();
-  return deltas;
+  return [...deltas, ...errors];
 }
 
 function* pieces(text: string): Generator<string> {
