@@ -201,6 +201,31 @@ describe("requests of one session", () => {
     });
   });
 
+  it.each<[string, string, string[]]>([
+    ["had nothing to say", "", []],
+    ["was stopped at once", "+9", ["+"]],
+  ])("are samples of their own where the same text is asked for once more, whose answer %s", async (_, first, stop) => {
+    const rollout = new ScriptedRollout((_prompt, number) => (number === 0 ? first : "=2"));
+    await withSession(rollout, async ({ client, session }) => {
+      for (let request = 0; request < 2; request++) {
+        await client.completions.create({ model: "m", prompt: "1+1", stop });
+      }
+      expect(rollout.requests[1]!.prompt).toBe("1+1");
+      expect(branchEnds(session.exchanges)).toHaveLength(2);
+    });
+  });
+
+  it("go on from a text that was cut where nothing is added to it, and not from one that the model ended", async () => {
+    const rollout = new ScriptedRollout((_, number) => ["=123", "23", "4"][number]!);
+    await withSession(rollout, async ({ client, session }) => {
+      await client.completions.create({ model: "m", prompt: "1+1", max_tokens: 2 });
+      await client.completions.create({ model: "m", prompt: "1+1=1" });
+      await client.completions.create({ model: "m", prompt: "1+1=123" });
+      expect(session.exchanges.map(({ parent }) => parent?.index)).toEqual([undefined, 0, 0]);
+      expect(rollout.requests.map(({ prompt }) => prompt)).toEqual(["1+1", "1+1=1", "1+1=123"]);
+    });
+  });
+
   it("may ask for several answers, each with a seed of its own", async () => {
     const rollout = new ScriptedRollout((_, number) => `=${number}`);
     await withSession(rollout, async ({ client, session }) => {

@@ -21,12 +21,17 @@ interface Place extends AnswerForm {
   exchange: Exchange;
 }
 
+/** An answer to a plain completion; its text is that of prompt and answer. */
+interface TextPlace extends Place {
+  /** A prompt that adds nothing asks for more of it: it is not the prompt alone, asked for once more, and the model did not end it. */
+  hasMore: boolean;
+}
+
 /** Finds the answer that a request goes on from, by what the client's history says; any other request begins a conversation. */
 export class Conversations {
   /** The latest answer that ended a chat of that name. */
   private readonly chats = new Map<string, Place>();
-  /** Answers to plain completions; their texts are those of prompt and answer. */
-  private texts: Place[] = [];
+  private texts: TextPlace[] = [];
   /** The tokens of every answer. */
   private tokens: Pick<Place, "exchange" | "kept">[] = [];
 
@@ -55,7 +60,7 @@ export class Conversations {
   rememberText(prompt: string, exchange: Exchange, forms: readonly AnswerForm[]): void {
     for (const form of forms) {
       this.tokens.push({ exchange, kept: form.kept });
-      this.texts.push({ exchange, ...form, text: prompt + form.text });
+      this.texts.push({ exchange, ...form, text: prompt + form.text, hasMore: form.text !== "" && !form.ended });
     }
   }
 
@@ -83,7 +88,7 @@ export class Conversations {
   text(prompt: CompletionRequest["prompt"]): Prompt {
     if (typeof prompt !== "string") return this.ids(prompt);
     const place = longest(
-      this.texts.filter(({ text }) => prompt.startsWith(text)),
+      this.texts.filter(({ text, hasMore }) => prompt.startsWith(text) && (hasMore || text.length < prompt.length)),
       ({ text }) => text.length,
     );
     const { exchange: parent, kept, text, rest } = place ?? { exchange: undefined, kept: 0, text: "", rest: "" };
