@@ -73,6 +73,46 @@ describe("a stop text that ended an answer", () => {
     );
   });
 
+  it.each<[string, string[], string, string]>([
+    ["of two that begin together the shorter one", ["1234", "1"], "x", "x1"],
+    ["of two within each other the inner one", ["12345", "34"], "x12", "x1234"],
+    ["of two that end together the longer one", ["34", "1234"], "x", "x1234"],
+  ])("is the one that was complete first: %s", async (_, stop, text, sampled) => {
+    await answering(["x12345"], async (client, session) => {
+      const { choices } = await client.completions.create({ model: "m", prompt: "Q", stop });
+      expect(choices[0]).toMatchObject({ text, finish_reason: "stop" });
+      expect(told(session)).toBe(`Q|${sampled}`);
+    });
+  });
+
+  it.each<[string, string[], string, string]>([
+    ["ends inside of a token", ["abc"], "xab", "x(ab?)"],
+    ["begins and ends inside of tokens", ["xa", "bc"], "xab", "xa(b?)"],
+    ["ends with its token", ["xab"], "xab", "xab(?)"],
+  ])("is gone on from where the client writes it again, and it %s", async (_, words, written, expected) => {
+    for (const chat of [false, true]) {
+      await answering(
+        ["xabcyz", "Final"],
+        async (client, session, rollout) => {
+          const messages: Messages = [{ role: "user", content: "hi" }];
+          if (chat) {
+            await client.chat.completions.create({ model: "m", messages, stop: ["b"] });
+            messages.push({ role: "assistant", content: written }, { role: "user", content: "?" });
+            await client.chat.completions.create({ model: "m", messages });
+          } else {
+            await client.completions.create({ model: "m", prompt: "Q", stop: ["b"] });
+            await client.completions.create({ model: "m", prompt: `Q${written}?` });
+            expect(told(session, words)).toBe(`Q|${expected}Final<|end|>`);
+          }
+          expect(session.exchanges[1]!.parent).toBe(session.exchanges[0]);
+          expect(session.counts.historyBreaks).toBe(0);
+          expectExact(session, rollout);
+        },
+        words,
+      );
+    }
+  });
+
   it("is whole, and trained on, at a conversation's end", async () => {
     await answering([THOUGHT], async (client, session) => {
       await client.completions.create({ model: "m", prompt: "Q\n", stop: STOP });

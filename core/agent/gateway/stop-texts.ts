@@ -17,13 +17,14 @@ export interface CutAnswer {
   answer: Generation;
   /** Without the stop text, as the client gets it. */
   text: string;
-  /** As agents hand it back: with the stop text, where they write it again, and as they got it. */
+  /** As agents hand it back: with the stop text, where they write it again, to the end of its last token or not, and as they got it. */
   forms: AnswerForm[];
 }
 
 /**
- * The answer up to the first of the stop texts. The tokens that make up the stop text stay: they were sampled, and where the client's
- * history has that text, the next turn follows them. What was sampled after it is dropped.
+ * The answer up to the stop text that was complete first, where serving engines end it; of those that end together the longest. The tokens
+ * that make up the stop text stay: they were sampled, and where the client's history has that text, the next turn follows them. What was
+ * sampled after it is dropped.
  */
 export function cutAtStop(
   generation: Generation,
@@ -34,29 +35,29 @@ export function cutAtStop(
   const { ids, logprobs } = generation;
   const read = (count: number): string => tokenizer.decode(ids.subarray(0, count), { skipSpecialTokens });
   const whole = read(ids.at(-1) === tokenizer.eosTokenId ? ids.length - 1 : ids.length);
-  const found = stops.map((stop) => ({ stop, at: whole.indexOf(stop) })).filter(({ at }) => at >= 0);
-  if (found.length === 0) {
+  const [first] = stops
+    .map((stop) => ({ stop, at: whole.indexOf(stop) }))
+    .filter(({ at }) => at >= 0)
+    .sort((a, b) => a.at + a.stop.length - (b.at + b.stop.length) || a.at - b.at);
+  if (first === undefined) {
     const ended = generation.stopReason === "stop" && ids.length > 0;
     return { answer: generation, text: whole, forms: [{ text: whole, kept: ids.length, rest: "", ended }] };
   }
-  const { stop, at } = found.reduce((first, one) => (one.at < first.at ? one : first));
-
-  const end = leastOf(ids.length, (count) => read(count).includes(stop));
-  const text = whole.slice(0, at);
-  let kept = leastOf(end, (count) => read(count).length > at) - 1;
-  // A letter may be of several tokens, and is none until the last of them.
-  while (!text.startsWith(read(kept))) kept -= 1;
+  const [text, withStop] = [whole.slice(0, first.at), whole.slice(0, first.at + first.stop.length)];
+  const end = leastOf(ids.length, (count) => read(count).includes(first.stop));
+  const formOf = (said: string): AnswerForm => {
+    let kept = leastOf(end + 1, (count) => read(count).length > said.length) - 1;
+    // A letter may be of several tokens, and is none until the last of them.
+    while (!said.startsWith(read(kept))) kept -= 1;
+    return { text: said, kept, rest: said.slice(read(kept).length), ended: false };
+  };
   const answer = {
     ...generation,
     ids: ids.slice(0, end),
     logprobs: logprobs.slice(0, end),
     stopReason: "stop" as const,
   };
-  const forms = [
-    { text: read(end), kept: end, rest: "", ended: false },
-    { text, kept, rest: text.slice(read(kept).length), ended: false },
-  ];
-  return { answer, text, forms };
+  return { answer, text, forms: [...new Set([read(end), withStop, text])].map(formOf) };
 }
 
 /** The least number from 1 to `most` that fits, where all above one that fits do. */
