@@ -226,6 +226,19 @@ describe("requests of one session", () => {
     });
   });
 
+  it("may have very many conversations", async () => {
+    await withSession(new ScriptedRollout(() => "=1"), async ({ client, session }) => {
+      await client.chat.completions.create({ model: "m", messages: [{ role: "user", content: "1" }] });
+      const [first] = session.exchanges;
+      for (let index = 1; index < 200_000; index++) session.exchanges.push({ ...first!, index });
+      expect(pickBranch(branchEnds(session.exchanges), "longest")!.index).toBe(199_999);
+      const idle = session.exchanges[0]!;
+      session.exchanges[0] = { ...idle, endedAt: 0 };
+      expect(session.takeIdle(1)).toHaveLength(1);
+      expect(session.exchanges).toHaveLength(199_999);
+    });
+  });
+
   it("may ask for several answers, each with a seed of its own", async () => {
     const rollout = new ScriptedRollout((_, number) => `=${number}`);
     await withSession(rollout, async ({ client, session }) => {

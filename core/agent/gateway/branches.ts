@@ -18,7 +18,7 @@ export function pickBranch(ends: readonly Exchange[], rule: BranchRule): Exchang
   if (rule === "fail" && ends.length > 1) return undefined;
   if (rule !== "longest") return ends.at(-1);
   const lengths = ends.map(sampledTokens);
-  return ends[lengths.lastIndexOf(Math.max(...lengths))];
+  return ends[lengths.lastIndexOf(lengths.reduce((most, length) => Math.max(most, length), 0))];
 }
 
 /**
