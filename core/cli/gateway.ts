@@ -42,7 +42,7 @@ Serves /v1/chat/completions, /v1/completions and /v1/models to whoever has the k
 OPENAI_API_KEY to what is printed, and an agent that uses OpenAI's client needs no change. Ctrl-C writes what is left, and ends.
 Streams are served, but an answer is whole before its first piece comes.
 A line of the file is one conversation in tokens: prompt_ids, response_ids, mask (1: sampled), rollout_log_probs and weight_version.
-Answers that several branches of a conversation share are masked in all but the first.
+What several branches of a conversation share is masked in all but the first of them.
 
 Example:
   verl gateway runs/grpo/huggingface --out captured.jsonl`,

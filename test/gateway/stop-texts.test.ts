@@ -165,16 +165,27 @@ describe("a stop text that ended an answer", () => {
     }
   });
 
-  it("may lead to branches with and without it; no token of theirs counts twice", async () => {
+  it.each([
+    [
+      [`Thought${STOP} 1`, "Thought?"],
+      [[`Thought${STOP}`, "One<|end|>"], ["Two<|end|>"]],
+    ],
+    [
+      ["Thought?", `Thought${STOP} 1`],
+      [
+        ["Thought", "One<|end|>"],
+        [STOP, "Two<|end|>"],
+      ],
+    ],
+  ])("may lead to branches with and without it; each token counts once: %j", async (histories, expected) => {
     await answering([THOUGHT, "One", "Two"], async (client, session) => {
       await client.completions.create({ model: "m", prompt: "Q\n", stop: STOP });
-      await client.completions.create({ model: "m", prompt: `Q\nThought${STOP} 1` });
-      await client.completions.create({ model: "m", prompt: "Q\nThought?" });
+      for (const history of histories) await client.completions.create({ model: "m", prompt: `Q\n${history}` });
       const tokenizer = new LettersTokenizer();
       const trained = trajectoriesOf(session.exchanges).map(({ segments }) =>
         segments.filter(({ trainable }) => trainable).map(({ ids }) => tokenizer.decode(ids)),
       );
-      expect(trained).toEqual([[`Thought${STOP}`, "One<|end|>"], ["Two<|end|>"]]);
+      expect(trained).toEqual(expected);
     });
   });
 });

@@ -23,16 +23,18 @@ export function pickBranch(ends: readonly Exchange[], rule: BranchRule): Exchang
 
 /**
  * A branch as one trajectory. Ids, log-probs and mask are those of the requests: nothing is encoded anew.
- * @param trains says of which answers the tokens are trained on. Default: all of the branch.
+ * @param taken how many tokens, from an answer's start, are not trained on. Default: none.
  */
-export function trajectoryOf(end: Exchange, trains: (exchange: Exchange) => boolean = () => true): Trajectory {
+export function trajectoryOf(end: Exchange, taken: (exchange: Exchange) => number = () => 0): Trajectory {
   const path = pathTo(end);
   const { added: beginning, promptLength } = path[0]!.exchange;
   const segments = path.flatMap(({ exchange, ids, logprobs }, index): Segment[] => {
     const observed = index === 0 ? beginning.subarray(promptLength) : exchange.added;
+    const from = taken(exchange);
     return [
       { ids: observed, trainable: false },
-      { ids, logprobs, trainable: trains(exchange) },
+      { ids: ids.subarray(0, from), logprobs: logprobs.subarray(0, from), trainable: false },
+      { ids: ids.subarray(from), logprobs: logprobs.subarray(from), trainable: true },
     ];
   });
   return {
@@ -46,14 +48,15 @@ export function trajectoryOf(end: Exchange, trains: (exchange: Exchange) => bool
 }
 
 /**
- * Every branch as a trajectory, in the order in which they ended. Answers that several branches share are trained on in the first of
- * them alone, so that no token counts twice.
+ * Every branch as a trajectory, in the order in which they ended. Tokens that several branches share are trained on in the first of them
+ * alone, so that none counts twice.
  */
 export function trajectoriesOf(exchanges: readonly Exchange[]): Trajectory[] {
-  const taken = new Set<Exchange>();
+  const taken = new Map<Exchange, number>();
+  const takenOf = (exchange: Exchange): number => taken.get(exchange) ?? 0;
   return branchEnds(exchanges).map((end) => {
-    const trajectory = trajectoryOf(end, (exchange) => !taken.has(exchange));
-    for (const { exchange } of pathTo(end)) taken.add(exchange);
+    const trajectory = trajectoryOf(end, takenOf);
+    for (const { exchange, ids } of pathTo(end)) taken.set(exchange, Math.max(takenOf(exchange), ids.length));
     return trajectory;
   });
 }
