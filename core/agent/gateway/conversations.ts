@@ -4,6 +4,7 @@ import type { CallIds } from "./call-ids.ts";
 import type { ChatRequest, CompletionRequest } from "./chat-request.ts";
 import { nextKey } from "./conversation-keys.ts";
 import { tokensOf, type Exchange } from "./exchange.ts";
+import { PrefixIndex } from "./prefix-index.ts";
 import type { AnswerForm } from "./stop-texts.ts";
 
 /** Where a request goes on from, and what it brings. */
@@ -27,13 +28,16 @@ interface TextPlace extends Place {
   hasMore: boolean;
 }
 
+/** An answer's tokens, or so many of them. */
+type TokenPlace = Pick<Place, "exchange" | "kept">;
+
 /** Finds the answer that a request goes on from, by what the client's history says; any other request begins a conversation. */
 export class Conversations {
   /** The latest answer that ended a chat of that name. */
   private readonly chats = new Map<string, Place>();
-  private texts: TextPlace[] = [];
+  private readonly texts = new PrefixIndex<TextPlace>();
   /** The tokens of every answer. */
-  private tokens: Pick<Place, "exchange" | "kept">[] = [];
+  private readonly tokens = new PrefixIndex<TokenPlace>();
 
   constructor(
     private readonly tokenizer: Tokenizer,
@@ -49,7 +53,7 @@ export class Conversations {
     forms: readonly AnswerForm[],
   ): void {
     for (const form of forms) {
-      this.tokens.push({ exchange, kept: form.kept });
+      this.rememberTokens(exchange, form);
       const more = form.text.slice(text.length);
       if (more !== "" && message["tool_calls"] !== undefined) continue;
       const content = more === "" ? message.content : `${message.content as string}${more}`;
@@ -59,15 +63,21 @@ export class Conversations {
 
   rememberText(prompt: string, exchange: Exchange, forms: readonly AnswerForm[]): void {
     for (const form of forms) {
-      this.tokens.push({ exchange, kept: form.kept });
-      this.texts.push({ exchange, ...form, text: prompt + form.text, hasMore: form.text !== "" && !form.ended });
+      this.rememberTokens(exchange, form);
+      const text = prompt + form.text;
+      const hasMore = form.text !== "" && !form.ended;
+      this.texts.add(Buffer.from(text), { exchange, ...form, text, hasMore });
     }
+  }
+
+  private rememberTokens(exchange: Exchange, { kept }: AnswerForm): void {
+    this.tokens.add(tokensOf(exchange, kept), { exchange, kept });
   }
 
   forget(gone: ReadonlySet<Exchange>): void {
     for (const [key, { exchange }] of this.chats) if (gone.has(exchange)) this.chats.delete(key);
-    this.texts = this.texts.filter(({ exchange }) => !gone.has(exchange));
-    this.tokens = this.tokens.filter(({ exchange }) => !gone.has(exchange));
+    this.texts.forget(({ exchange }) => gone.has(exchange));
+    this.tokens.forget(({ exchange }) => gone.has(exchange));
   }
 
   /** @param keys names of the conversations that the messages go through */
@@ -87,33 +97,23 @@ export class Conversations {
 
   text(prompt: CompletionRequest["prompt"]): Prompt {
     if (typeof prompt !== "string") return this.ids(prompt);
-    const place = longest(
-      this.texts.filter(({ text, hasMore }) => prompt.startsWith(text) && (hasMore || text.length < prompt.length)),
-      ({ text }) => text.length,
-    );
+    const fits = ({ text, hasMore }: TextPlace): boolean =>
+      (hasMore || text.length < prompt.length) && prompt.startsWith(text);
+    const place = this.texts.longest(Buffer.from(prompt), fits);
     const { exchange: parent, kept, text, rest } = place ?? { exchange: undefined, kept: 0, text: "", rest: "" };
     const more = rest + prompt.slice(text.length);
     return { parent, kept, added: this.tokenizer.encode(more, { addSpecialTokens: parent === undefined }) };
   }
 
   private ids(prompt: Int32Array): Prompt {
-    const lengthOf = ({ exchange, kept }: (typeof this.tokens)[number]): number =>
-      exchange.length - exchange.answer.ids.length + kept;
-    const fits = this.tokens.filter(
-      (place) =>
-        lengthOf(place) < prompt.length &&
-        tokensOf(place.exchange, place.kept).every((id, index) => id === prompt[index]),
-    );
-    const place = longest(fits, lengthOf);
+    const lengthOf = ({ exchange, kept }: TokenPlace): number => exchange.length - exchange.answer.ids.length + kept;
+    const fits = (place: TokenPlace): boolean =>
+      lengthOf(place) < prompt.length &&
+      tokensOf(place.exchange, place.kept).every((id, index) => id === prompt[index]);
+    const place = this.tokens.longest(prompt, fits);
     if (place === undefined) return { parent: undefined, kept: 0, added: prompt };
     return { parent: place.exchange, kept: place.kept, added: prompt.slice(lengthOf(place)) };
   }
-}
-
-/** The longest of them; of equals the last. */
-function longest<T>(places: readonly T[], lengthOf: (place: T) => number): T | undefined {
-  const lengths = places.map(lengthOf);
-  return places[lengths.lastIndexOf(lengths.reduce((most, length) => Math.max(most, length), 0))];
 }
 
 /** One after the other. */
