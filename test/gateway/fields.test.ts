@@ -122,6 +122,17 @@ describe("a field of a request", () => {
     await withSession(rollout, use, {}, { tokenizer, templateVariables: { digit: 7 } });
   });
 
+  it("of a call is text where it is nested too deep to be arguments", async () => {
+    await withSession(new ScriptedRollout(() => "=2"), async ({ client }) => {
+      const deep = `{"e":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+      const call = { id: "1", type: "function" as const, function: { name: "calc", arguments: deep } };
+      const called = { role: "assistant" as const, content: "", tool_calls: [call] };
+      const messages = [...ASK.messages, called, { role: "tool" as const, tool_call_id: "1", content: "2" }];
+      const { choices } = await client.chat.completions.create({ model: "m", messages, tools: [CALC] });
+      expect(choices[0]!.message.content).toBe("=2");
+    });
+  });
+
   it("is done where whoever serves a model chooses the sampling, and told where it cannot be", async () => {
     const told: string[] = [];
     const log = { warnOnce: (_: string, message: string) => void told.push(message) };

@@ -1,6 +1,6 @@
-import { parseLosslessJson } from "../../data/lossless-json.ts";
 import type { ChatMessage } from "../../data/tokenizer.ts";
 import type { ToolSchema } from "../tool.ts";
+import { parseJson } from "../tool-parsing/parse-json.ts";
 import { ruleOf } from "./field-table.ts";
 import { readGenerationRequest, type GenerationRequest } from "./generation-request.ts";
 import { readTemplateVariables, type NotedField } from "./read-fields.ts";
@@ -118,14 +118,10 @@ function readCall(call: unknown, at: string): Fields {
   return { id: call["id"], type: "function", function: { name, arguments: readArguments(given) } };
 }
 
-/** Templates take an object; a text that is none stays what it is. */
+/** Templates take an object; a text that is none stays what it is, and so does one that is nested deeper than those of models are read. */
 function readArguments(text: string): unknown {
-  try {
-    const value = parseLosslessJson(text === "" ? "{}" : text);
-    return isFields(value) ? value : text;
-  } catch {
-    return text;
-  }
+  const value = parseJson(text === "" ? "{}" : text);
+  return isFields(value) ? value : text;
 }
 
 const isStrict = (tool: ToolSchema): boolean => (tool.function as { strict?: unknown }).strict === true;
