@@ -60,7 +60,7 @@ describe("an agent written with the openai package", () => {
   );
 
   it("gets token counts, log-probs, names and reasons as from OpenAI", async () => {
-    await withSession(new ScriptedRollout(() => "=42"), async ({ client }) => {
+    await withSession(new ScriptedRollout(() => "=42"), async ({ client, baseURL, apiKey }) => {
       const completion = await client.chat.completions.create({ model: "any", messages: ASK, logprobs: true });
       expect(completion).toMatchObject({
         object: "chat.completion",
@@ -75,6 +75,10 @@ describe("an agent written with the openai package", () => {
       const { data } = await client.models.list();
       expect(data.map(({ id }) => id)).toEqual(["policy"]);
       expect((await client.models.retrieve("gpt-4o")).id).toBe("gpt-4o");
+      for (const scheme of ["Bearer", "bearer", "BEARER"]) {
+        const { status } = await fetch(`${baseURL}/models`, { headers: { authorization: `${scheme} ${apiKey}` } });
+        expect(status).toBe(200);
+      }
     });
   });
 

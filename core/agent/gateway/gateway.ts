@@ -257,7 +257,7 @@ export class Gateway {
 
   /** @throws ApiError 401 */
   private authorized(header: string | undefined): Held {
-    const [, id = "", secret = ""] = /^Bearer ([\w-]{1,64})\.([\w-]{1,64})$/.exec(header ?? "") ?? [];
+    const [, id = "", secret = ""] = /^Bearer ([\w-]{1,64})\.([\w-]{1,64})$/i.exec(header ?? "") ?? [];
     const held = this.sessions.get(id);
     if (timingSafeEqual(digest(secret), held?.secret ?? digest("")) && held !== undefined) return held;
     throw new ApiError(401, "The API key is missing, wrong, or of a run that has ended.", "invalid_api_key");
