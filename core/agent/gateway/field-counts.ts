@@ -1,6 +1,6 @@
 import type { Logger } from "../../registry/logger.ts";
-import type { SessionCounts } from "./gateway-session.ts";
 import type { NotedField } from "./read-fields.ts";
+import type { SessionCounts } from "./session-counts.ts";
 
 type Treatment = NotedField["treatment"];
 

@@ -16,6 +16,7 @@ import { tokensOf, type Exchange } from "./exchange.ts";
 import { countFields } from "./field-counts.ts";
 import type { GenerationRequest } from "./generation-request.ts";
 import { ReasoningReader } from "./reasoning-reader.ts";
+import { noCounts, type SessionCounts } from "./session-counts.ts";
 import { SessionRoom, type RoomLimits } from "./session-room.ts";
 import { notServed, samplingOf, type SamplingRules } from "./session-sampling.ts";
 import { cutAtStop, type AnswerForm } from "./stop-texts.ts";
@@ -40,33 +41,6 @@ export interface ModelFormat {
   turnTokens(request: Pick<ChatRequest, "tools" | "variables">): TurnTokens;
   /** Waits for requests that come at the same time. */
   gather(): Promise<void>;
-}
-
-/** What a session tells beside its exchanges. */
-export interface SessionCounts {
-  /** Requests that were answered. */
-  requests: number;
-  /** Requests whose client went away, or whose session ended, before the answer. */
-  aborted: number;
-  /** Requests that ended with an error. */
-  failed: number;
-  /** Requests that asked for another sampling than the run's. */
-  samplingOverridden: number;
-  /** Requests for a form of answer that the model was not held to. */
-  formsNotEnforced: number;
-  /** Requests with variables of their own for the chat template. */
-  templateVariables: number;
-  /** Requests with fields that are not known, and ignored. */
-  unknownFields: number;
-  /** Stretches of answers that look like calls and are none. */
-  invalidCalls: number;
-  /** Calls that the client did not get, as it asked for one at a time. */
-  callsLeftOut: number;
-  /**
-   * Requests after the first answer that go on from none (the history was rewritten, the tools are others, or it is a task of its own), or
-   * from an earlier one with answers behind it that were rewritten.
-   */
-  historyBreaks: number;
 }
 
 /** One answer to a request. */
@@ -98,18 +72,7 @@ const abortedError = (): ApiError => new ApiError(503, "The generation was abort
  */
 export class GatewaySession {
   readonly exchanges: Exchange[] = [];
-  readonly counts: SessionCounts = {
-    requests: 0,
-    aborted: 0,
-    failed: 0,
-    samplingOverridden: 0,
-    formsNotEnforced: 0,
-    templateVariables: 0,
-    unknownFields: 0,
-    invalidCalls: 0,
-    callsLeftOut: 0,
-    historyBreaks: 0,
-  };
+  readonly counts: SessionCounts = noCounts();
   /** What the last request was told that ended with an error. */
   lastError: ApiError | undefined;
   private readonly room: SessionRoom;
