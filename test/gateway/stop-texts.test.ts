@@ -8,7 +8,7 @@ import {
   type GatewaySession,
 } from "../../core/agent/gateway/index.ts";
 import { LettersTokenizer } from "./letters-tokenizer.ts";
-import { ScriptedRollout, withSession } from "./support.ts";
+import { CALC, callOf, generation, ScriptedRollout, tokenizer as exampleTokenizer, withSession } from "./support.ts";
 
 type Messages = OpenAI.ChatCompletionMessageParam[];
 const STOP = "\nObservation:";
@@ -219,5 +219,32 @@ describe("an answer that the model did not end", () => {
       expect(rollout.requests[1]!.prompt).toContain("<assistant><|end|>\n<user>more");
     };
     await withSession(rollout, ({ client }) => use(client), {}, { tokenizer });
+  });
+});
+
+describe("an end token that neither the tokenizer nor the parser calls so", () => {
+  it.each([
+    ["=2", { content: "=2" }],
+    [`=${callOf("1")}`, { content: "=", tool_calls: [{ function: { name: "calc" } }] }],
+  ])("is no text of an answer, whole or in pieces: %s", async (text, expected) => {
+    const ids = [...exampleTokenizer.encode(`${text}<|user|>`, { addSpecialTokens: false })];
+    const rollout = new ScriptedRollout(() =>
+      generation(
+        ids,
+        ids.map(() => -1),
+      ),
+    );
+    await withSession(rollout, async ({ client, session }) => {
+      const params = { model: "m", messages: [{ role: "user" as const, content: "1" }], tools: [CALC] };
+      const whole = await client.chat.completions.create(params);
+      const streamed = await client.chat.completions.stream({ ...params, stream: true }).finalChatCompletion();
+      for (const { choices } of [whole, streamed]) {
+        const { message } = choices[0]!;
+        expect({ ...message, content: message.content ?? "" }).toMatchObject(expected);
+        const messages: Messages = [...params.messages, message, { role: "user", content: "2" }];
+        await client.chat.completions.create({ ...params, messages });
+        expect(session.exchanges.at(-1)!.parent!.answer.ids).toHaveLength(ids.length);
+      }
+    });
   });
 });

@@ -15,6 +15,7 @@ import { EngineFailures } from "./engine-failures.ts";
 import { tokensOf, type Exchange } from "./exchange.ts";
 import { countFields } from "./field-counts.ts";
 import type { GenerationRequest } from "./generation-request.ts";
+import { readAnswer } from "./read-answer.ts";
 import { ReasoningReader } from "./reasoning-reader.ts";
 import { noCounts, type SessionCounts } from "./session-counts.ts";
 import { SessionRoom, type RoomLimits } from "./session-room.ts";
@@ -142,13 +143,15 @@ export class GatewaySession {
       const parser = request.readsCalls ? format.parser : WITHOUT_CALLS;
       const answers = await this.generate(prompt, request, ordinal, client.signal, request.readsCalls);
       return answers.map((answer) => {
-        const { text, finishReason, exchange, forms } = answer;
-        const parsed = parser.parse(text, { tools: request.tools, finishReason, startsInReasoning: inReasoning });
+        const { finishReason, exchange, forms } = answer;
+        const { text, parsed } = readAnswer(answer, format.tokenizer, (whole) =>
+          parser.parse(whole, { tools: request.tools, finishReason, startsInReasoning: inReasoning }),
+        );
         this.counts.invalidCalls += parsed.errors.length;
         this.counts.callsLeftOut += Math.max(0, parsed.calls.length - request.mostCalls);
         const message = assistantMessage(parsed, request.mostCalls, this.callIds);
-        this.conversations.rememberChat(keys.at(-1)!, message, text, exchange, forms);
-        return { ...answer, parser, parsed, message, startsInReasoning: inReasoning };
+        this.conversations.rememberChat(keys.at(-1)!, message, answer.text, exchange, forms);
+        return { ...answer, text, parser, parsed, message, startsInReasoning: inReasoning };
       });
     });
   }
