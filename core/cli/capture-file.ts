@@ -24,7 +24,7 @@ export class CaptureFile {
 
   /** Writes trajectories, and those that were refused before. */
   add(rows: readonly object[]): void {
-    this.#waiting.push(...rows);
+    for (const row of rows) this.#waiting.push(row);
     try {
       this.#file.append(this.#waiting);
     } catch (error) {
