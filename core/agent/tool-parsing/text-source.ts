@@ -157,7 +157,12 @@ export class TextSource {
    * marker counts.
    * @returns The marker, which is not read yet.
    */
-  until(markers: Markers, sink?: (text: string) => void, back = 0, skips?: Skips): Scan<string | undefined> {
+  until(
+    markers: Markers,
+    sink?: (text: string) => void,
+    back = 0,
+    skips?: (marker: string) => number,
+  ): Scan<string | undefined> {
     const known = sink === undefined ? this.found.get(markers) : undefined;
     if (known !== undefined && known.from <= this.at && this.at <= known.to) {
       this.at = known.to;
