@@ -71,6 +71,31 @@ it("patterns of a schema, which an MCP server may have made to stall", () => {
   expect(user + system).toBeLessThan(1_000_000);
 });
 
+it("schemas that refer to themselves in many ways, and those that are deeper than any", () => {
+  const names = Array.from({ length: 100 }, (_, at) => `op${at}`);
+  const $defs = {
+    any: { anyOf: [{ type: "integer" as const }, ...names.map((name) => ({ $ref: `#/$defs/${name}` }))] },
+    ...Object.fromEntries(
+      names.map((name) => [name, { properties: { a: { $ref: "#/$defs/any" }, b: { $ref: "#/$defs/any" } } }]),
+    ),
+  };
+  const nested = (depth: number): object =>
+    Array.from({ length: depth }).reduce<object>((below) => ({ anyOf: [below] }), { type: "integer" });
+  const properties = { any: { $ref: "#/$defs/any" }, deep: nested(1000), deeper: nested(100_000) };
+  const parameters = { type: "object" as const, properties, $defs };
+  const tree = (depth: number, leaf: unknown): unknown =>
+    depth === 0 ? leaf : { a: tree(depth - 1, leaf), b: tree(depth - 1, leaf) };
+  const args = (depth: number, leaf: unknown) => ({ any: tree(depth, leaf), deep: leaf, deeper: "1" });
+  const text = `<tool_call>${JSON.stringify({ name: "f", arguments: args(12, "1") })}</tool_call>`;
+  const start = process.cpuUsage();
+  const { calls } = parserOf("hermes").parse(text, {
+    tools: [{ type: "function", function: { name: "f", parameters } }],
+  });
+  expect(calls).toEqual([{ name: "f", arguments: args(12, 1) }]);
+  const { user, system } = process.cpuUsage(start);
+  expect(user + system).toBeLessThan(1_000_000);
+});
+
 describe.each(ADVERSARIAL_FORMATS)("%s", (format) => {
   it("takes steps in proportion to the text, whatever its shape", () => {
     const steep = adversarialTexts(format, LENGTH).flatMap(({ shape, text }) => {

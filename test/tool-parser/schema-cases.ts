@@ -2,6 +2,8 @@ import type { ToolSchema } from "../../core/agent/index.ts";
 import type { ParserCase } from "./public-reports.ts";
 import { hermes } from "./typed-tool.ts";
 
+const TERMS = { properties: { left: { $ref: "#/$defs/sum" }, right: { $ref: "#/$defs/sum" } } };
+
 /** A tool whose schema has what JSON Schema's later drafts and OpenAPI add. */
 const parameters = {
   type: "object",
@@ -24,12 +26,33 @@ const parameters = {
     percent: { $ref: "#/$defs/100%" },
     item: { $ref: "#/properties/kind/anyOf/0" },
     self: { $ref: "#" },
+    sum: { $ref: "#/$defs/sum" },
+    many: {
+      anyOf: Array.from({ length: 200 }, (_, at) => ({ properties: { [`v${at}`]: { type: "integer" } } })),
+    },
+    auto: { anyOf: [{ const: "auto" }, { type: "integer" }] },
+    one: { enum: ["auto", 1, 2] },
+    all: { oneOf: [{ type: "integer" }, { type: "string", enum: ["all"] }] },
+    "ints or auto": { type: ["string", "integer"], enum: ["auto", 1, 2] },
+    "none or a": { anyOf: [{ const: "a" }, { type: "null" }] },
+    given: { anyOf: [{ enum: ["2"] }, { type: "integer" }] },
+    open: { anyOf: [{ type: "integer" }, {}] },
+    yes: { anyOf: [true, { type: "null" }] },
+    lost: { anyOf: [{ $ref: "#/$defs/nowhere" }, { type: "null" }] },
+    "no more than a type": { type: "string", anyOf: [{ minLength: 1 }, { pattern: "a" }] },
+    narrow: {
+      properties: { kind: {}, size: { type: "integer" } },
+      anyOf: [{ properties: { kind: { const: "a" }, size: {} } }, { properties: { kind: { const: "b" } } }],
+    },
+    needs: { properties: { a: { type: "string" } }, anyOf: [{ required: ["a"] }, { required: ["b"] }] },
   },
   $defs: {
     "a/b": { type: "integer" },
     "c~1": { type: "integer" },
     "d %": { type: "integer" },
     "100%": { type: "integer" },
+    sum: { anyOf: [{ type: "integer" }, ...["add", "sub", "mul", "div"].map((op) => ({ $ref: `#/$defs/${op}` }))] },
+    ...Object.fromEntries(["add", "sub", "mul", "div"].map((op) => [op, TERMS])),
   },
 };
 const TOOLS = [{ type: "function", function: { name: "f", parameters } }] as unknown as ToolSchema[];
@@ -53,8 +76,37 @@ const CASES: readonly (readonly [name: string, given: object, wanted: object, mi
   ],
   [
     "properties by name, by two patterns, and all others",
-    { rest: { id: 1, n: "2", nx: "null", yes: "true" } },
-    { rest: { id: "1", n: 2, nx: null, yes: true } },
+    { rest: { id: 1, n: "2", nx: "3", yes: "true" } },
+    { rest: { id: "1", n: 2, nx: 3, yes: true } },
+  ],
+  ["what only one of two patterns allows", { rest: { nx: "null" } }, { rest: { nx: "null" } }, ["rest.nx"]],
+  [
+    "an expression that refers to itself in four ways, three levels deep",
+    { sum: { left: { left: { left: "1", right: "2" }, right: "3" }, right: { left: "4", right: "x" } } },
+    { sum: { left: { left: { left: 1, right: 2 }, right: 3 }, right: { left: 4, right: "x" } } },
+    ["sum.right.right"],
+  ],
+  ["one of more than a hundred", { many: { v150: "1", v3: 2 } }, { many: { v150: 1, v3: 2 } }],
+  [
+    "strings of which only some are allowed: any other may stand for a number",
+    { auto: "2", one: "2", all: "all", "ints or auto": "auto", "none or a": "null", given: "2" },
+    { auto: 2, one: 2, all: "all", "ints or auto": "auto", "none or a": null, given: "2" },
+  ],
+  [
+    "a string that is none of those allowed, and stands for nothing else",
+    { auto: "x", all: "some" },
+    { auto: "x", all: "some" },
+  ],
+  [
+    "any value where one of the schemas takes all",
+    { open: "2", yes: "x", lost: [1], "no more than a type": [1] },
+    { open: "2", yes: "x", lost: [1], "no more than a type": [1] },
+    ["no more than a type"],
+  ],
+  [
+    "what all schemas of a value and one of a choice say",
+    { narrow: { kind: "a", size: "3" }, needs: { a: "1" } },
+    { narrow: { kind: "a", size: 3 }, needs: { a: "1" } },
   ],
   [
     "a key that is long fits no pattern",
@@ -69,6 +121,37 @@ const CASES: readonly (readonly [name: string, given: object, wanted: object, mi
   ],
 ];
 
+const TEXT = { type: "string" };
+/** Parameters that name `a`, and whether they allow `b`. */
+const CLOSED: readonly (readonly [how: string, rest: object, isTaken: boolean])[] = [
+  ["no others are named", { properties: { a: TEXT } }, false],
+  ["others are not allowed", { properties: { a: TEXT }, additionalProperties: false }, false],
+  ["others are allowed", { properties: { a: TEXT }, additionalProperties: true }, true],
+  ["others have a schema", { properties: { a: TEXT }, additionalProperties: TEXT }, true],
+  ["it is true", { properties: { a: TEXT, b: true } }, true],
+  ["it is false", { properties: { a: TEXT, b: false } }, false],
+  ["it fits a pattern", { properties: { a: TEXT }, patternProperties: { "^b": true } }, true],
+  ["it fits no pattern", { properties: { a: TEXT }, patternProperties: { "^z": true } }, false],
+  ["none but patterns are allowed", { patternProperties: { "^a": TEXT }, additionalProperties: false }, false],
+];
+
+/** Parameters of which a part is none that a JSON Schema may have, with an integer beside it. */
+const MALFORMED = [
+  { properties: null },
+  { properties: [] },
+  { type: ["array", "object"], properties: { own: null } },
+  { patternProperties: 1 },
+  { enum: "x" },
+  { enum: {} },
+  { type: 5 },
+  { type: { a: 1 } },
+  { type: "any" },
+  { $ref: 5 },
+  { anyOf: {} },
+  { oneOf: [null, 3], allOf: "x" },
+  { items: "x", prefixItems: {} },
+].map((part) => ({ allOf: [part, { properties: { n: { type: "integer" }, own: part } }] }));
+
 /** Types that a schema asks for in other words than `type`. */
 export const SCHEMA_CASES: readonly ParserCase[] = [
   ...CASES.map(([name, given, wanted, mistyped]): ParserCase => ({
@@ -78,6 +161,31 @@ export const SCHEMA_CASES: readonly ParserCase[] = [
     options: { tools: TOOLS },
     calls: [["f", wanted, mistyped && { mistyped }]],
   })),
+  ...MALFORMED.map((given): ParserCase => ({
+    name: `a malformed schema: ${JSON.stringify(given.allOf[0])}`,
+    format: "hermes",
+    text: hermes('{"name":"f","arguments":{"n":"1","own":["2"]}}'),
+    options: { tools: [{ type: "function", function: { name: "f", parameters: given } }] as unknown as ToolSchema[] },
+    calls: [["f", { n: 1, own: ["2"] }]],
+  })),
+  ...CLOSED.map(([how, rest, isTaken]): ParserCase => ({
+    name: `an argument whose closing tag is missing before one that ${isTaken ? "may" : "cannot"} be: ${how}`,
+    format: "qwen3_coder",
+    text: "<tool_call>\n<function=f>\n<parameter=a>\nx\n<parameter=b>\ny\n</parameter>\n</function>\n</tool_call>",
+    options: {
+      tools: [
+        { type: "function", function: { name: "f", parameters: { type: "object", ...rest } } },
+      ] as unknown as ToolSchema[],
+    },
+    calls: [["f", isTaken ? { a: "x", b: "y" } : { a: "x\n<parameter=b>\ny" }, isTaken ? { repaired: true } : {}]],
+  })),
+  {
+    name: "a listed string in quotes, and one that is not listed, as bare text",
+    format: "glm45",
+    text: '<tool_call>f\n<arg_key>auto</arg_key>\n<arg_value>"auto"</arg_value>\n<arg_key>one</arg_key>\n<arg_value>2</arg_value>\n</tool_call>',
+    options: { tools: TOOLS },
+    calls: [["f", { auto: "auto", one: 2 }]],
+  },
   {
     name: "nullable, as bare text",
     format: "glm45",

@@ -1,8 +1,10 @@
-import type { JSONSchema7, JSONSchema7TypeName as TypeName } from "json-schema";
+import type { JSONSchema7 } from "json-schema";
+import { fits, isTyped, type Allowed } from "./allowed-values.ts";
 import { isObject } from "./call-object.ts";
 import { readLiteral } from "./literal.ts";
 import { parseJson } from "./parse-json.ts";
-import { SchemaNode, typeOf } from "./schema-node.ts";
+import { SchemaDocument } from "./schema-document.ts";
+import { SchemaNode } from "./schema-node.ts";
 import { numberText } from "./written-numbers.ts";
 
 /**
@@ -13,7 +15,7 @@ export class SchemaTypes {
   private readonly root: SchemaNode;
 
   constructor(schema: JSONSchema7) {
-    this.root = new SchemaNode([schema], schema);
+    this.root = new SchemaNode({ sure: [schema], possible: [] }, new SchemaDocument(schema));
   }
 
   /** Arguments that came as JSON. */
@@ -24,13 +26,13 @@ export class SchemaTypes {
   /** An argument of a format that writes values as bare text. */
   text(key: string, text: string, mistyped: string[]): unknown {
     const node = this.root.property(key);
-    const value = node.types === undefined ? readBareValue(text) : fromText(text, node.types);
+    const value = node.allowed.types === undefined ? readBareValue(text) : fromText(text, node.allowed);
     return coerce({ [key]: value }, key, node, key, mistyped);
   }
 
   /** Whether there may be an argument of that name. */
   allows(key: string): boolean {
-    return this.root.isOpen || !this.root.property(key).isEmpty;
+    return this.root.isOpen || this.root.property(key).mayBe;
   }
 }
 
@@ -40,9 +42,9 @@ type Holder = Readonly<Record<string, unknown>>;
 function coerce(holder: Holder, key: string, node: SchemaNode, path: string, mistyped: string[]): unknown {
   const value = holder[key];
   if (node.isEmpty) return value;
-  const { types } = node;
-  const fitted = types === undefined || fits(value, types) ? value : convert(holder, key, types);
-  if (types !== undefined && !fits(fitted, types)) mistyped.push(path);
+  const { allowed } = node;
+  const fitted = fits(value, allowed) ? value : convert(holder, key, allowed);
+  if (!isTyped(fitted, allowed)) mistyped.push(path);
   if (Array.isArray(fitted)) {
     const items = fitted as unknown as Holder;
     return fitted.map((_, index) => coerce(items, String(index), node.item(index), `${path}.${index}`, mistyped));
@@ -62,31 +64,28 @@ function coerceFields(fields: Record<string, unknown>, node: SchemaNode, prefix:
   return coerced;
 }
 
-function fits(value: unknown, types: ReadonlySet<TypeName>): boolean {
-  const type = typeOf(value);
-  return types.has(type) || (type === "integer" && types.has("number"));
-}
-
 /** The value in an allowed type, or as it is. */
-function convert(holder: Holder, key: string, types: ReadonlySet<TypeName>): unknown {
+function convert(holder: Holder, key: string, allowed: Allowed): unknown {
   const value = holder[key];
-  if (typeof value === "string") return fromText(value, types);
-  if (!types.has("string")) return value;
+  if (typeof value === "string") return fromText(value, allowed);
+  if (!allowed.types?.has("string")) return value;
   if (typeof value === "number" || typeof value === "bigint") return numberText(holder, key, value);
   return typeof value === "boolean" ? String(value) : value;
 }
 
-/** What a text stands for among the allowed types; the text itself where nothing else fits. @param quoted It stood in quotes. */
-function fromText(text: string, types: ReadonlySet<TypeName>, quoted = false): unknown {
-  if (types.size === 1 && types.has("string")) return text;
+/** What a text stands for among the allowed values; the text itself where nothing else fits. @param quoted It stood in quotes. */
+function fromText(text: string, allowed: Allowed, quoted = false): unknown {
+  const { types = new Set(), texts } = allowed;
+  const takesText = types.has("string") && texts === undefined;
+  if (texts?.has(text) || (takesText && types.size === 1)) return text;
   const trimmed = text.trim();
-  const value = parseJson(trimmed) ?? (types.has("string") ? undefined : literalValue(trimmed));
-  if (typeof value === "string" && !quoted && !types.has("string")) {
+  const value = parseJson(trimmed) ?? (takesText ? undefined : literalValue(trimmed));
+  if (typeof value === "string" && !quoted && !takesText) {
     // A number, a list or whatever else is wanted, in quotes.
-    const inner = fromText(value, types, true);
-    return fits(inner, types) ? inner : text;
+    const inner = fromText(value, allowed, true);
+    return fits(inner, allowed) ? inner : text;
   }
-  if (value !== undefined && typeof value !== "string" && fits(value, types)) return value;
+  if (value !== undefined && typeof value !== "string" && fits(value, allowed)) return value;
   if (types.has("boolean") && /^(?:true|false)$/i.test(trimmed)) return trimmed.toLowerCase() === "true";
   if (types.has("null") && /^(?:null|none)$/i.test(trimmed)) return null;
   return text;
