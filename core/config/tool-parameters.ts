@@ -46,10 +46,8 @@ export function compileParameters(parameters: object): ValidateFunction {
 /** What makes a tool's parameters no JSON Schema, as sentences; undefined: nothing, or their `$schema` is none that is known. */
 export function parametersFault(parameters: object): string | undefined {
   const { dialect, schema } = dialectOf(parameters);
-  if (dialect === undefined) return undefined;
-  let ajv = checkers.get(dialect);
-  if (ajv === undefined) checkers.set(dialect, (ajv = dialect.create()));
-  if (ajv.validateSchema(schema) === true) return undefined;
+  const ajv = dialect && checkerOf(dialect);
+  if (ajv === undefined || ajv.validateSchema(schema) === true) return undefined;
   const error = ajv.errors![0]!;
   const { message = "is not valid", params, data } = error;
   const allowed = (params as { allowedValues?: readonly unknown[] }).allowedValues?.map(String);
@@ -58,6 +56,12 @@ export function parametersFault(parameters: object): string | undefined {
     `\`${optionOf(error)}\` ${message}${allowed === undefined ? "" : `: ${allowed.join(", ")}`}.`,
     ...(meant.length > 0 ? [`Did you mean ${quotedAlternatives(meant)}?`] : []),
   ].join(" ");
+}
+
+function checkerOf(dialect: Dialect): Ajv {
+  let ajv = checkers.get(dialect);
+  if (ajv === undefined) checkers.set(dialect, (ajv = dialect.create()));
+  return ajv;
 }
 
 function dialectOf(parameters: object): { dialect: Dialect | undefined; schema: Schema } {

@@ -36,6 +36,20 @@ describe("a request that cannot be served", () => {
       "invalid_value",
       "messages[0].content",
     ],
+    ...[
+      { type: "object", properties: null },
+      { properties: { a: { enum: "x" } } },
+      { $ref: 5 },
+      { anyOf: {} },
+      { $schema: "https://json-schema.org/draft/2020-12/schema", type: "text" },
+      [],
+    ].map((parameters): [string, object, number, string, string] => [
+      `parameters that are no JSON Schema: ${Object.keys(parameters).join()}`,
+      { tools: [{ type: "function", function: { name: "f", parameters } }] },
+      400,
+      "invalid_value",
+      "tools[0].function.parameters",
+    ]),
     ["a temperature out of range", { temperature: 3 }, 400, "invalid_value", "temperature"],
     ["letters without a token", { messages: [{ role: "user", content: "Zürich" }] }, 400, null, null],
   ])("is told so in OpenAI's form: %s", async (_, change, status, code, param) => {

@@ -1,3 +1,4 @@
+import { parametersFault } from "../../config/tool-parameters.ts";
 import type { ChatMessage } from "../../data/tokenizer.ts";
 import type { ToolSchema } from "../tool.ts";
 import { parseJson } from "../tool-parsing/parse-json.ts";
@@ -137,7 +138,9 @@ function readTools(tools: unknown): readonly ToolSchema[] {
       throw invalid(`tools[${index}]`, "only functions with a name are served");
     }
     const parameters = given["parameters"] ?? { type: "object", properties: {} };
-    if (!isFields(parameters)) throw invalid(`tools[${index}].function.parameters`, "it must be a JSON Schema");
+    const fault = isFields(parameters) ? parametersFault(parameters) : "It is no object.";
+    if (fault !== undefined)
+      throw invalid(`tools[${index}].function.parameters`, `it must be a JSON Schema (${fault})`);
     return { type: "function", function: { ...given, name: given["name"], parameters } };
   });
 }
