@@ -75,7 +75,7 @@ const PYTHON = { python: true };
 /** `key=value, …` as an object, or why it is none. */
 function readKeywords(text: string): Record<string, unknown> | string {
   const entries: [string, unknown][] = [];
-  const written: [string, string][] = [];
+  const written: [string, string | undefined][] = [];
   let key = "";
   let at = 0;
   const skip = (belongs: (code: number) => boolean): number => {
@@ -104,7 +104,7 @@ function readKeywords(text: string): Record<string, unknown> | string {
     const read = readLiteral(text, at + 1, PYTHON);
     if (!read.ok) return `the value of "${key}" is not a literal`;
     entries.push([key, read.value]);
-    if (read.written !== undefined) written.push([key, read.written]);
+    written.push([key, read.written]);
     at = read.end;
   }
 }

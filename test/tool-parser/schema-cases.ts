@@ -186,6 +186,19 @@ export const SCHEMA_CASES: readonly ParserCase[] = [
     options: { tools: TOOLS },
     calls: [["f", { auto: "auto", one: 2 }]],
   },
+  ...[
+    ["pythonic", "[f(name=3.10, name=5)]"],
+    ["pythonic", "[f(name=3.10, name=2.50, name=5)]"],
+    ["pythonic", "[f(name=2.50, name=5.0, name=5)]"],
+    ["json", '{"name":"f","arguments":{"name":3.10,"name":5,}}'],
+    ["json", '{"name":"f","arguments":{"name":3.10,"name":5}}'],
+  ].map(([format, text]): ParserCase => ({
+    name: `a number in a key that is set anew: ${text}`,
+    format: format!,
+    text: text!,
+    options: { tools: TOOLS },
+    calls: [["f", { name: "5" }, text!.includes(",}") ? { repaired: true } : undefined]],
+  })),
   {
     name: "nullable, as bare text",
     format: "glm45",

@@ -151,7 +151,7 @@ class LiteralReader {
   }
 
   private note(holder: object, key: string | number): void {
-    if (this.written !== undefined) noteNumber(holder, String(key), this.written);
+    noteNumber(holder, String(key), this.written);
     this.written = undefined;
   }
 

@@ -4,9 +4,13 @@ import { STRING_OR_NUMBER } from "../../data/lossless-json.ts";
 /** How numbers stood in the text, by the object or list that holds them and their place in it. */
 const texts = new WeakMap<object, Map<string, string>>();
 
-/** Notes how a number of `holder` was written, where JavaScript writes it otherwise: `3.10`, `1e2`. */
-export function noteNumber(holder: object, key: string, text: string): void {
+/**
+ * Notes how a number of `holder` was written, where JavaScript writes it otherwise: `3.10`, `1e2`. Undefined: the value that the key has
+ * now is no such number, whatever it was before.
+ */
+export function noteNumber(holder: object, key: string, text: string | undefined): void {
   let noted = texts.get(holder);
+  if (text === undefined) return void noted?.delete(key);
   if (noted === undefined) texts.set(holder, (noted = new Map<string, string>()));
   noted.set(key, text);
 }
