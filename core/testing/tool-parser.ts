@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import {
-  type AnswerDelta,
   type ParsedAnswer,
   type ParseOptions,
+  type ReadOptions,
   type ToolCall,
   type ToolParser,
 } from "../agent/index.ts";
@@ -14,6 +14,7 @@ import { shown } from "./plain-property.ts";
 import { Violation, type Property } from "./property.ts";
 import { entryUnder, optionsOf } from "./subject.ts";
 import { defineSuite, type Suite, type SuiteOptions } from "./suite.ts";
+import { differs, isOfType, readOptions, readPieces } from "./tool-parser-readings.ts";
 import { cutInPieces, garbledTexts, marksOf } from "./tool-parser-texts.ts";
 
 /** A worked example of a tool parser: an answer, how it is read (`config`), and all that is in it. */
@@ -59,16 +60,28 @@ const HOSTILE = 25_000;
 /** Below so many milliseconds of the processor's time nobody waits, and clocks say little. */
 const SLOW_MS = 250;
 
-/** A property that must hold for every garbled text of the format. @param complaint what is wrong, in words; undefined: nothing. */
+/** How a property cuts a text, and how it has it read. */
+interface Reading {
+  readonly sizes: readonly number[];
+  readonly options: ReadOptions;
+}
+
+/**
+ * A property that must hold for every garbled text of the format, however it is to be read.
+ * @param complaint what is wrong, in words; undefined: nothing.
+ */
 function forAllTexts(
   name: string,
-  complaint: (subject: ParserSubject, text: string, sizes: readonly number[]) => string | undefined,
+  complaint: (subject: ParserSubject, text: string, reading: Reading) => string | undefined,
 ): Property<ParserSubject> {
   return {
     name,
     check(subject, shrink = true) {
-      const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 });
-      const property = fc.property(garbledTexts(subject.texts), sizes, (text, given) => {
+      const reading = fc.record({
+        sizes: fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 }),
+        options: readOptions(subject),
+      });
+      const property = fc.property(garbledTexts(subject.texts), reading, (text, given) => {
         const what = complaint(subject, text, given);
         if (what !== undefined) throw new Violation(what);
       });
@@ -79,67 +92,89 @@ function forAllTexts(
       });
       if (!failed) return;
       const what = errorInstance instanceof Violation ? errorInstance.message : `it threw ${String(errorInstance)}`;
-      throw new Violation(`${what}.\nThe smallest text that shows it: ${JSON.stringify(counterexample?.[0])}`);
+      const [text, { options }] = counterexample!;
+      const how = Object.keys(options).length > 0 ? `\nIt is read with ${JSON.stringify(options)}` : "";
+      throw new Violation(`${what}.\nThe smallest text that shows it: ${JSON.stringify(text)}${how}`);
     },
   };
 }
 
-/** Reads the pieces. */
-function readPieces(parser: ToolParser, pieces: readonly string[], { finishReason, ...options }: ParseOptions = {}) {
-  const deltas: AnswerDelta[] = [];
-  const stream = parser.stream({ ...options, onDelta: (delta) => void deltas.push(delta) });
-  for (const piece of pieces) stream.push(piece);
-  return { answer: stream.end({ finishReason }), deltas };
-}
+const wellFormed = forAllTexts(
+  "calls have a name and arguments, errors a text and a reason",
+  ({ parser }, text, { options }) => {
+    const { calls, errors } = parser.parse(text, options);
+    const plain = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
+    const call = calls.find(({ name, arguments: args }) => typeof name !== "string" || name === "" || !plain(args));
+    if (call !== undefined) return `it reads the call ${shown(call)}`;
+    const error = errors.find(({ raw, reason }) => raw === "" || reason === "");
+    return error && `it reports the error ${shown(error)}`;
+  },
+);
 
-const wellFormed = forAllTexts("calls have a name and arguments, errors a text and a reason", ({ parser }, text) => {
-  const { calls, errors } = parser.parse(text);
-  const plain = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
-  const call = calls.find(({ name, arguments: args }) => typeof name !== "string" || name === "" || !plain(args));
-  if (call !== undefined) return `it reads the call ${shown(call)}`;
-  const error = errors.find(({ raw, reason }) => raw === "" || reason === "");
-  return error && `it reports the error ${shown(error)}`;
+const typed = forAllTexts(
+  "arguments have the types that a tool's schema asks for, or are told as mistyped",
+  ({ parser }, text, { options }) => {
+    const { calls } = parser.parse(text, options);
+    for (const { name, arguments: args, mistyped = [] } of calls) {
+      const tool = options.tools?.find(({ function: { name: known } }) => known === name);
+      const wrong = Object.entries(tool?.function.parameters.properties ?? {}).find(
+        ([key, schema]) => Object.hasOwn(args, key) && mistyped.includes(key) === isOfType(args[key], schema),
+      );
+      if (wrong === undefined) continue;
+      const [key, schema] = wrong;
+      const told = mistyped.includes(key) ? "tells as mistyped" : "does not tell as mistyped";
+      return `of the call ${shown({ name, arguments: args })} it ${told} ${JSON.stringify(key)}, which is to be ${shown(schema)}`;
+    }
+    return undefined;
+  },
+);
+
+const piecesAlike = forAllTexts("pieces give the same as the whole", ({ parser }, text, { sizes, options }) => {
+  const whole = parser.parse(text, options);
+  return differs(
+    readPieces(parser, cutInPieces(text, sizes), options).answer,
+    whole,
+    `in pieces of ${sizes.join(", ")}`,
+  );
 });
 
-const piecesAlike = forAllTexts("pieces give the same as the whole", ({ parser }, text, sizes) => {
-  const whole = parser.parse(text);
-  return differs(readPieces(parser, cutInPieces(text, sizes)).answer, whole, `in pieces of ${sizes.join(", ")}`);
-});
-
-const deltasAddUp = forAllTexts("what is told while an answer comes adds up to it", ({ parser }, text, sizes) => {
-  const { answer, deltas } = readPieces(parser, cutInPieces(text, sizes));
-  const told: ParsedAnswer = { content: "", reasoning: "", calls: [], errors: [] };
-  for (const delta of deltas) {
-    if (delta.type === "call") {
-      if (delta.index !== told.calls.length) return `call ${told.calls.length} is told as number ${delta.index}`;
-      told.calls.push(delta.call);
-    } else if (delta.type === "error") told.errors.push(delta.error);
-    else if (delta.type === "retract")
-      Object.assign(told, { content: "", reasoning: delta.reasoning, calls: [], errors: [] });
-    else told[delta.type] += delta.text;
-  }
-  return differs(told, answer, "what was told");
-});
+const deltasAddUp = forAllTexts(
+  "what is told while an answer comes adds up to it",
+  ({ parser }, text, { sizes, options }) => {
+    const { answer, deltas } = readPieces(parser, cutInPieces(text, sizes), options);
+    const told: ParsedAnswer = { content: "", reasoning: "", calls: [], errors: [] };
+    for (const delta of deltas) {
+      if (delta.type === "call") {
+        if (delta.index !== told.calls.length) return `call ${told.calls.length} is told as number ${delta.index}`;
+        told.calls.push(delta.call);
+      } else if (delta.type === "error") told.errors.push(delta.error);
+      else if (delta.type === "retract")
+        Object.assign(told, { content: "", reasoning: delta.reasoning, calls: [], errors: [] });
+      else told[delta.type] += delta.text;
+    }
+    return differs(told, answer, "what was told");
+  },
+);
 
 const cutRunsNothing = forAllTexts(
   "of an answer that was cut off no call is run, and none is lost",
-  ({ parser }, text) => {
-    const whole = parser.parse(text);
-    const cut = parser.parse(text, { finishReason: "length" });
+  ({ parser }, text, { options }) => {
+    const whole = parser.parse(text, options);
+    const cut = parser.parse(text, { ...options, finishReason: "length" });
     if (cut.calls.length > 0) return `it runs ${shown(cut.calls[0])}`;
     const lost = whole.calls.length + whole.errors.length - cut.errors.length;
     return lost > 0 ? `${lost} calls or errors are missing from the errors` : undefined;
   },
 );
 
-const strictRefuses = forAllTexts("strict reading accepts no repaired call", ({ parser }, text) => {
-  const repaired = parser.parse(text, { strict: true }).calls.find((call) => call.repaired);
+const strictRefuses = forAllTexts("strict reading accepts no repaired call", ({ parser }, text, { options }) => {
+  const repaired = parser.parse(text, { ...options, strict: true }).calls.find((call) => call.repaired);
   return repaired && `it accepts ${shown(repaired)}`;
 });
 
-const nothingKept = forAllTexts("answers do not know of each other", ({ parser, texts }, text, sizes) => {
-  const alone = parser.parse(text);
-  const [one, other] = [parser.stream(), parser.stream()];
+const nothingKept = forAllTexts("answers do not know of each other", ({ parser, texts }, text, { sizes, options }) => {
+  const alone = parser.parse(text, options);
+  const [one, other] = [parser.stream(options), parser.stream()];
   const strange = cutInPieces(texts[0]!, sizes);
   cutInPieces(text, sizes).forEach((piece, index) => {
     one.push(piece);
@@ -188,6 +223,7 @@ const linear: Property<ParserSubject> = {
 
 const PROPERTIES: readonly Property<ParserSubject>[] = [
   wellFormed,
+  typed,
   piecesAlike,
   deltasAddUp,
   cutRunsNothing,
@@ -219,13 +255,6 @@ function checkGolden({ parser }: ParserSubject, { input: { text }, config = {}, 
   }
 }
 
-function differs(got: ParsedAnswer, want: ParsedAnswer, how: string): string | undefined {
-  const field = (["content", "reasoning", "calls", "errors"] as const).find(
-    (name) => !isDeepStrictEqual(got[name], want[name]),
-  );
-  return field && `${how}, ${field} is ${shown(got[field])}, not ${shown(want[field])}`;
-}
-
 /** The tests of one entry of the kind. */
 export const toolParserSuite = (
   key: string,
@@ -250,8 +279,9 @@ export const toolParserSuite = (
 });
 
 /**
- * Tests a tool parser: that it reads any text without a throw and in linear time, the same in pieces as whole, loses no call and runs none
- * of an answer that was cut off; and your golden cases, cut at every place.
+ * Tests a tool parser: that it reads any text without a throw and in linear time, the same in pieces as whole, whatever the options, gives
+ * arguments the types of a tool's schema, loses no call and runs none of an answer that was cut off; and your golden cases, cut at every
+ * place.
  *
  *     testToolParser("my_format", {
  *       cases: [{ name: "one call", input: { text: '<call>f {}</call>' }, expected: { calls: [{ name: "f", arguments: {} }] } }],

@@ -1,4 +1,11 @@
-import { ToolParser, type ParsedAnswer, type StreamOptions, type ToolParserStream } from "../../core/agent/index.ts";
+import {
+  ToolParser,
+  type ParsedAnswer,
+  type ReadOptions,
+  type StreamOptions,
+  type ToolCall,
+  type ToolParserStream,
+} from "../../core/agent/index.ts";
 import { testToolParser, type ToolParserCase } from "../../core/testing/index.ts";
 import { faultsOfData, testFaults } from "./faults.ts";
 
@@ -110,8 +117,37 @@ class OneText extends Bracket {
   }
 }
 
+/** Gives each call an argument, whatever its type is to be. */
+const withArgument = (rest: Pick<ToolCall, "arguments" | "mistyped">) =>
+  class extends Bracket {
+    protected override read(text: string, cut: boolean): ParsedAnswer {
+      const answer = super.read(text, cut);
+      return { ...answer, calls: answer.calls.map((call) => ({ ...call, ...rest })) };
+    }
+  };
+/** Reads otherwise where an option says so, but knows the option only in an answer of one piece. */
+const forgets = (option: keyof ReadOptions) =>
+  class extends Bracket {
+    override stream(options: StreamOptions = {}): ToolParserStream {
+      let pieces = 0;
+      const own = super.stream();
+      return {
+        push: (piece) => {
+          pieces += 1;
+          own.push(piece);
+        },
+        end: (given) => {
+          const answer = own.end(given);
+          return options[option] && pieces === 1 ? { ...answer, reasoning: "So." } : answer;
+        },
+      };
+    }
+  };
+
 const entry = (create: new () => ToolParser) => ({ description: "A name in brackets.", create });
 const FORM = "calls have a name and arguments, errors a text and a reason";
+const TYPED = "arguments have the types that a tool's schema asks for, or are told as mistyped";
+const PIECES = "pieces give the same as the whole";
 const CUT = "of an answer that was cut off no call is run, and none is lost";
 
 const CASE: ToolParserCase = {
@@ -141,11 +177,18 @@ testFaults("tool_parser", {
     { property: FORM, words: "it threw Error: a brace", entry: entry(Throws) },
     { property: FORM, words: "it reads the call", entry: entry(NoName) },
     { property: FORM, words: "it reports the error", entry: entry(NoReason) },
+    { property: TYPED, words: "does not tell as mistyped", entry: entry(withArgument({ arguments: { n: 1 } })) },
     {
-      property: "pieces give the same as the whole",
-      words: "The smallest text that shows it",
-      entry: entry(FirstPiece),
+      property: TYPED,
+      words: 'tells as mistyped "n", which is to be {"type":"string"}',
+      entry: entry(withArgument({ arguments: { n: "1" }, mistyped: ["n"] })),
     },
+    { property: PIECES, words: "The smallest text that shows it", entry: entry(FirstPiece) },
+    ...(["tools", "strict", "recoverReasoning", "startsInReasoning"] as const).map((option) => ({
+      property: PIECES,
+      words: `It is read with {"${option}":`,
+      entry: entry(forgets(option)),
+    })),
     { property: "what is told while an answer comes adds up to it", words: "what was told", entry: entry(TellsTwice) },
     { property: CUT, words: "it runs", entry: entry(RunsCut) },
     { property: CUT, words: "are missing from the errors", entry: entry(LosesCalls) },
