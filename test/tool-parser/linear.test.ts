@@ -71,6 +71,29 @@ it("patterns of a schema, which an MCP server may have made to stall", () => {
   expect(user + system).toBeLessThan(1_000_000);
 });
 
+it("paths of wrong values: those that are told are few and short", () => {
+  const wrong = { [`${"k".repeat(1_000_000)}`]: Array.from({ length: 100_000 }, () => "x") };
+  const parameters = {
+    type: "object" as const,
+    additionalProperties: { type: "array" as const, items: { type: "integer" as const } },
+  };
+  const texts: [format: string, text: string][] = [
+    ["hermes", `<tool_call>${JSON.stringify({ name: "f", arguments: wrong })}</tool_call>`],
+    ["glm45", `<tool_call>f\n<arg_key>${Object.keys(wrong)[0]}</arg_key>\n<arg_value>["x"]</arg_value>\n</tool_call>`],
+  ];
+  const told = texts.map(([format, text]) => {
+    const { calls } = parserOf(format).parse(text, {
+      tools: [{ type: "function", function: { name: "f", parameters } }],
+    });
+    return calls[0]!.mistyped!;
+  });
+  expect(told.map((paths) => [paths.length, paths.join().length])).toEqual([
+    [32, 32 * 67 + 22 + 31],
+    [1, 67],
+  ]);
+  expect(told[1]).toEqual([`${"k".repeat(64)}….0`]);
+});
+
 it("schemas that refer to themselves in many ways, and those that are deeper than any", () => {
   const names = Array.from({ length: 100 }, (_, at) => `op${at}`);
   const $defs = {

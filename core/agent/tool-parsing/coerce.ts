@@ -7,9 +7,13 @@ import { SchemaDocument } from "./schema-document.ts";
 import { SchemaNode } from "./schema-node.ts";
 import { numberText } from "./written-numbers.ts";
 
+/** Paths that are told of a call, and letters of a key in each: as many values as a text has letters may be wrong, under one long key. */
+const [MAX_MISTYPED, MAX_KEY] = [32, 64];
+
 /**
  * Gives values the types that a tool's schema asks for: `"10"` becomes 10 where an integer is wanted, 10 becomes `"10"` where a
- * string is, at any depth. A value that fits no allowed type stays as it is, and its path is added to `mistyped`.
+ * string is, at any depth. A value that fits no allowed type stays as it is, and its path is added to `mistyped`,
+ * which has the first of them.
  */
 export class SchemaTypes {
   private readonly root: SchemaNode;
@@ -27,7 +31,7 @@ export class SchemaTypes {
   text(key: string, text: string, mistyped: string[]): unknown {
     const node = this.root.property(key);
     const value = node.allowed.types === undefined ? readBareValue(text) : fromText(text, node.allowed);
-    return coerce({ [key]: value }, key, node, key, mistyped);
+    return coerce({ [key]: value }, key, node, inPath(key), mistyped);
   }
 
   /** Whether there may be an argument of that name. */
@@ -35,6 +39,8 @@ export class SchemaTypes {
     return this.root.isOpen || this.root.property(key).mayBe;
   }
 }
+
+const inPath = (key: string): string => (key.length > MAX_KEY ? `${key.slice(0, MAX_KEY)}…` : key);
 
 type Holder = Readonly<Record<string, unknown>>;
 
@@ -44,7 +50,7 @@ function coerce(holder: Holder, key: string, node: SchemaNode, path: string, mis
   if (node.isEmpty) return value;
   const { allowed } = node;
   const fitted = fits(value, allowed) ? value : convert(holder, key, allowed);
-  if (!isTyped(fitted, allowed)) mistyped.push(path);
+  if (!isTyped(fitted, allowed) && mistyped.length < MAX_MISTYPED) mistyped.push(path);
   if (Array.isArray(fitted)) {
     const items = fitted as unknown as Holder;
     return fitted.map((_, index) => coerce(items, String(index), node.item(index), `${path}.${index}`, mistyped));
@@ -55,7 +61,7 @@ function coerce(holder: Holder, key: string, node: SchemaNode, path: string, mis
 function coerceFields(fields: Record<string, unknown>, node: SchemaNode, prefix: string, mistyped: string[]) {
   let coerced = fields;
   for (const key of Object.keys(fields)) {
-    const value = coerce(fields, key, node.property(key), prefix + key, mistyped);
+    const value = coerce(fields, key, node.property(key), prefix + inPath(key), mistyped);
     if (value === fields[key]) continue;
     if (coerced === fields) coerced = { ...fields };
     // The copy has the key as its own, and so keeps it, be it `__proto__`.
