@@ -17,5 +17,6 @@ export { ToolSession, type ToolAnswer, type ToolSessionOptions } from "./tool-se
 export * from "./tool.ts";
 export * from "./tracing/index.ts";
 export * from "./trajectory.ts";
+export { compileParameters } from "../config/tool-parameters.ts";
 export { truncateText, type TruncateSide } from "./truncate-text.ts";
 export { driftError, TurnTokens, type TemplateDrift } from "./turn-tokens.ts";

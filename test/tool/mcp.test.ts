@@ -119,6 +119,15 @@ describe("an MCP server over standard streams", () => {
     expect(text).toContain('<|tool|>{"id":-9007199254740993,"name":"9007199254740995"}<|end|>');
   });
 
+  it("cannot stall the run by the pattern that its data are to fit", async () => {
+    const { text } = await converse({
+      tools: mcp({ ...stdio, env: { STALLS: "1" } }),
+      overrides: ["max_tool_response_length=2000"],
+      say: (turn) => (turn === 0 ? callOf("stall") : "done"),
+    });
+    expect(text).toMatch(/Error when executing tool: .*must match pattern/);
+  });
+
   it("may answer with more than is shown; an answer that is too long fails its call, and no other", async () => {
     const { text, notes } = await converse({
       tools: mcp(stdio),

@@ -1,6 +1,7 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { VERSION, VerlError } from "verl";
+import type { jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation";
+import { compileParameters, VERSION, VerlError } from "verl";
 import { markLargeIntegers, writeLargeIntegers } from "./large-integers.ts";
 import { MessageLines } from "./message-lines.ts";
 import { readableFetch } from "./readable-fetch.ts";
@@ -8,6 +9,17 @@ import type { McpServer } from "./servers-file.ts";
 
 /** Statuses of servers that do not know a session: the protocol says 404, some say 400. What was asked has not been begun. */
 const UNKNOWN_SESSION = new Set([404, 400]);
+
+/** Checks structured results as arguments are checked: the package's own way lets a server's pattern stall the process. */
+const RESULTS: jsonSchemaValidator = {
+  getValidator<T>(schema: object) {
+    const validate = compileParameters(schema);
+    return (input: unknown) =>
+      validate(input)
+        ? { valid: true, data: input as T, errorMessage: undefined }
+        : { valid: false, data: undefined, errorMessage: validate.errors![0]!.message ?? "is not valid" };
+  },
+};
 
 /** One session with a server. One that is left goes on until its last call has ended. */
 export class McpSession {
@@ -25,7 +37,8 @@ export class McpSession {
    */
   static async open(server: McpServer, timeout: number): Promise<McpSession> {
     const { Client: SdkClient } = await sdk(() => import("@modelcontextprotocol/sdk/client/index.js"));
-    const client: Client = new SdkClient({ name: "verl", version: VERSION });
+    const options = { jsonSchemaValidator: RESULTS };
+    const client: Client = new SdkClient({ name: "verl", version: VERSION }, options);
     try {
       const transport = await transportTo(server);
       await client.connect(transport, { timeout: timeout * 1000 });
