@@ -12,7 +12,7 @@ export interface ToolCall {
   id?: string;
   /** True when the text broke its format and was read leniently. */
   repaired?: boolean;
-  /** Paths (`limits.0`) of arguments whose value fits no type that the schema allows; they are as the model wrote them. */
+  /** Paths (`limits.0`) of arguments whose value fits no type that the schema allows; they are as the model wrote them. The first 32, long keys clipped. */
   mistyped?: string[];
 }
 
