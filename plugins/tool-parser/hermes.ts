@@ -15,7 +15,8 @@ import {
 import { headOf } from "./json-head.ts";
 
 const [OPEN, CLOSE, BRACE] = ["<tool_call>", "</tool_call>", "{"] as const;
-const TAG = { open: OPEN, close: CLOSE, boundaries: new Markers([OPEN, CLOSE]) };
+const ENDS = ["<|im_end|>", "<|endoftext|>"];
+const TAG = { open: OPEN, close: CLOSE, boundaries: new Markers([OPEN, CLOSE, ...ENDS]) };
 
 /**
  * Hermes, Qwen 2.5 and Qwen 3: JSON in tags. The opening tag may be missing.
@@ -29,7 +30,8 @@ const TAG = { open: OPEN, close: CLOSE, boundaries: new Markers([OPEN, CLOSE]) }
  */
 export class HermesToolParser extends MarkedToolParser {
   protected readonly opens = [OPEN, CLOSE, BRACE];
-  protected override readonly ends = ["<|im_end|>", "<|endoftext|>"];
+  protected override readonly ends = ENDS;
+  protected override readonly hidesEnds = true;
   protected override readonly guard: MarkGuard = startsCall;
 
   protected override skips(open: string, { source }: Turn): number {

@@ -28,6 +28,7 @@ const ITEM_END = new Markers(["]", END, ","], (mark, text, at) => mark !== "," |
 export class PythonicToolParser extends MarkedToolParser {
   protected readonly opens = [START, END, TAG, "["];
   protected override readonly ends = ["<|eom|>", "<|eot|>", "<|eom_id|>", "<|eot_id|>", "<|end_of_text|>"];
+  protected override readonly hidesEnds = true;
   protected override readonly guard: MarkGuard = seesName;
 
   protected override skips(open: string, { source, out }: Turn): number {

@@ -11,6 +11,7 @@ export interface SectionMarks {
 /** Formats with a section of calls, each call between tokens of its own: DeepSeek, Kimi. A section that closes late loses nothing. */
 export abstract class SectionedToolParser extends MarkedToolParser {
   protected readonly opens: readonly string[];
+  protected override readonly hidesEnds = true;
   /** What a broken call reaches to at most. */
   protected readonly boundaries: Markers;
 

@@ -1,4 +1,5 @@
 import { DEEPSEEK_CASES } from "./deepseek-cases.ts";
+import { END_CASES } from "./end-cases.ts";
 import type { ParserCase } from "./public-reports.ts";
 import { SCHEMA_CASES } from "./schema-cases.ts";
 import { DATA_CASES } from "./data-cases.ts";
@@ -439,4 +440,5 @@ export const MORE_CASES: readonly ParserCase[] = [
   ...LEFT_OUT_CASES,
   ...SCHEMA_CASES,
   ...DEEPSEEK_CASES,
+  ...END_CASES,
 ];

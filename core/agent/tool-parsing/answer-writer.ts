@@ -21,6 +21,7 @@ const MAX_ENTRIES = 32_768;
 export const TOO_MANY = `more than ${MAX_ENTRIES} calls in one answer: the rest is not read`;
 const UNTERMINATED = "tool call inside unterminated reasoning";
 const UNANSWERED = "tool call inside reasoning that nothing follows";
+const AFTER_TURN = "tool call after the end of the turn";
 const CUT_OFF = "not executed: the answer was cut off by the length limit";
 /** Reason of a call that the end of the answer cut off. */
 export const TRUNCATED = "truncated";
@@ -162,6 +163,11 @@ export class AnswerWriter {
     if (inner.entries.length === 0) return this.begin();
     this.thoughts = "";
     this.takeOver(inner, UNANSWERED);
+  }
+
+  /** Text followed the token that ends the turn, and was told as content. @param inner what a parser makes of it. */
+  afterTurn(inner: AnswerWriter): void {
+    for (const raw of inner.raws) this.error(raw, AFTER_TURN);
   }
 
   /** Takes over the calls of reasoning, and the reasoning itself where they are taken out of it. */

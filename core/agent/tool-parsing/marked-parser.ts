@@ -1,7 +1,9 @@
+import type { StreamOptions, ToolParserStream } from "../tool-parser.ts";
 import type { AnswerWriter } from "./answer-writer.ts";
 import { Markers, type MarkGuard } from "./markers.ts";
 import { StreamingToolParser, ScanStream, type Turn } from "./streaming-parser.ts";
 import type { Scan } from "./text-source.ts";
+import { TurnEnd } from "./turn-end.ts";
 
 /** Opening and closing tag of reasoning. */
 type ReasoningTags = readonly [open: string, close: string];
@@ -10,7 +12,7 @@ const THINK: readonly ReasoningTags[] = [["<think>", "</think>"]];
 
 /**
  * A format whose calls start at marks in the text. This class finds them, splits off reasoning, and drops the tokens that end a turn;
- * the format reads a call.
+ * the format reads a call. What stands behind such a token is none of the turn's: it is content, and each call in it an error.
  *
  * Reasoning: a call in reasoning that closes is a draft, and ignored. In reasoning that never closes, or that nothing follows, it is an
  * error, or accepted with `recoverReasoning`. A closing tag without an opening one means that the prompt had it, unless the caller knows
@@ -21,6 +23,8 @@ export abstract class MarkedToolParser extends StreamingToolParser {
   protected abstract readonly opens: readonly string[];
   /** Tokens that end a turn or pad it; dropped where nothing else follows. */
   protected readonly ends: readonly string[] = [];
+  /** Whether calls are read as if those tokens were not there, where nothing else follows. False: the format looks at them itself. */
+  protected readonly hidesEnds: boolean = false;
   protected readonly reasoningTags: readonly ReasoningTags[] = THINK;
 
   /** Which of the `opens` count at all, where that can be told from what follows. Default: each. */
@@ -41,8 +45,11 @@ export abstract class MarkedToolParser extends StreamingToolParser {
    */
   protected abstract read(open: string, turn: Turn, from: number): Scan<boolean>;
 
-  private readonly markers = new Map<boolean, Markers>();
-  private readonly closings = new Map<string, Markers>();
+  private readonly markers = new Map<string, Markers>();
+
+  override stream(options: StreamOptions = {}): ToolParserStream {
+    return new ScanStream((turn) => this.scan(turn), options, this.hidesEnds ? this.turnEnd() : undefined);
+  }
 
   protected *scan(turn: Turn): Scan {
     const [tags] = this.reasoningTags;
@@ -52,10 +59,14 @@ export abstract class MarkedToolParser extends StreamingToolParser {
     if (out.isBlank && out.thoughts !== "") out.unanswered(this.readThought(out.thoughts, turn));
   }
 
-  /** @param reasoned Closing tags of reasoning from here on are mere text. */
-  private *readContent(turn: Turn, reasoned: boolean, inReasoning = false): Scan {
+  /**
+   * @param reasoned Closing tags of reasoning from here on are mere text.
+   * @param isInner It is text in which calls do not count: tags of reasoning and ends of turns do not either.
+   */
+  private *readContent(turn: Turn, reasoned: boolean, isInner = false): Scan {
     const { source, out } = turn;
-    const markers = this.markersFor(inReasoning);
+    const others = isInner ? [] : [...this.ends, ...this.reasoningTags.flat()];
+    const markers = this.marksOf([...this.opens, ...others], this.guard);
     const tell = (text: string): void => out.content(text);
     const skips = (hit: string): number => (this.opens.includes(hit) ? this.skips(hit, turn) : 0);
     // A mark that starts no call is told with the text after it.
@@ -71,7 +82,7 @@ export abstract class MarkedToolParser extends StreamingToolParser {
         source.at = from + hit.length;
         refused = hit.length;
       } else if (this.ends.includes(hit)) {
-        yield* this.readEnd(turn, from);
+        yield* this.readEnd(turn, from, reasoned);
       } else {
         const opened = this.reasoningTags.find(([open]) => open === hit);
         if (opened) yield* this.readReasoning(opened[1], turn);
@@ -94,7 +105,7 @@ export abstract class MarkedToolParser extends StreamingToolParser {
     // Calls may be taken out of it at the end, and nothing that was told is taken back.
     const held = turn.options.recoverReasoning === true;
     let text = "";
-    const hit = yield* source.until(this.closing(close), (piece) => {
+    const hit = yield* source.until(this.marksOf([close]), (piece) => {
       text += piece;
       if (!held) out.reasoning(piece);
     });
@@ -104,30 +115,49 @@ export abstract class MarkedToolParser extends StreamingToolParser {
   }
 
   /** What of calls stands in reasoning. */
-  private readThought(text: string, { options: { tools, strict } }: Turn): AnswerWriter {
-    const inner = new ScanStream((turn) => this.readContent(turn, true, true), { tools, strict });
+  private readThought(text: string, turn: Turn): AnswerWriter {
+    const inner = this.innerStream(turn);
     inner.push(text);
     inner.end();
     return inner.turn.out;
   }
 
-  private *readEnd({ source, out }: Turn, from: number): Scan {
+  /** Reads text in which calls do not count. */
+  private innerStream({ options: { tools, strict } }: Turn): ScanStream {
+    return new ScanStream((turn) => this.readContent(turn, true, true), { tools, strict }, this.turnEnd());
+  }
+
+  private turnEnd(): TurnEnd {
+    return new TurnEnd(this.marksOf(this.ends));
+  }
+
+  /**
+   * Reads on behind a token that ends the turn, which starts at `from`: up to the end, or to a tag which shows that all before was
+   * reasoning.
+   */
+  private *readEnd(turn: Turn, from: number, reasoned: boolean): Scan {
+    const { source, out } = turn;
     do yield* source.skipSpace();
     while (yield* source.take(...this.ends));
-    if (!(yield* source.atEnd())) out.content(source.text.slice(from, source.at));
+    if (yield* source.atEnd()) return;
+    out.content(source.text.slice(from, source.at));
+    const inner = this.innerStream(turn);
+    const tell = (piece: string): void => {
+      out.content(piece);
+      inner.push(piece);
+    };
+    const hit = yield* source.until(this.marksOf(reasoned ? [] : this.reasoningTags.flat()), tell);
+    if (this.reasoningTags.some(([, close]) => close === hit)) return;
+    // Behind an opening tag, the closing one is its own.
+    if (hit !== undefined) yield* source.until(this.marksOf([]), tell);
+    inner.end();
+    out.afterTurn(inner.turn.out);
   }
 
-  private closing(tag: string): Markers {
-    let markers = this.closings.get(tag);
-    if (!markers) this.closings.set(tag, (markers = new Markers([tag])));
-    return markers;
-  }
-
-  private markersFor(inReasoning: boolean): Markers {
-    const tags = inReasoning ? [] : this.reasoningTags.flat();
-    let markers = this.markers.get(inReasoning);
-    if (!markers)
-      this.markers.set(inReasoning, (markers = new Markers([...this.opens, ...this.ends, ...tags], this.guard)));
+  private marksOf(words: readonly string[], guard?: MarkGuard): Markers {
+    const key = words.join("\n");
+    let markers = this.markers.get(key);
+    if (!markers) this.markers.set(key, (markers = new Markers(words, guard)));
     return markers;
   }
 }

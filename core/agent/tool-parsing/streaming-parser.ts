@@ -7,6 +7,7 @@ import {
 } from "../tool-parser.ts";
 import { AnswerWriter } from "./answer-writer.ts";
 import { TextSource, type Scan } from "./text-source.ts";
+import type { TurnEnd } from "./turn-end.ts";
 
 /** One answer on its way: where its text comes from, and where what is read goes. */
 export interface Turn {
@@ -33,16 +34,22 @@ export class ScanStream implements ToolParserStream {
   readonly turn: Turn;
   private readonly scan: Scan;
 
-  constructor(scan: (turn: Turn) => Scan, options: StreamOptions = {}) {
+  /** @param turnEnd Keeps the tokens at the end of the answer from the scan. */
+  constructor(
+    scan: (turn: Turn) => Scan,
+    options: StreamOptions = {},
+    private readonly turnEnd?: TurnEnd,
+  ) {
     this.turn = { source: new TextSource(), out: new AnswerWriter(options), options };
     this.scan = scan(this.turn);
   }
 
   push(piece: string): void {
-    if (this.turn.source.push(piece)) this.scan.next();
+    if (this.turn.source.push(this.turnEnd?.pass(piece) ?? piece)) this.scan.next();
   }
 
   end(options: EndOptions = {}): ParsedAnswer {
+    this.turn.source.push(this.turnEnd?.rest() ?? "");
     this.turn.source.close();
     this.scan.next();
     return this.turn.out.end(options);

@@ -1,0 +1,125 @@
+import type { ParserCase } from "./public-reports.ts";
+import { hermes } from "./typed-tool.ts";
+
+const REPAIRED = { repaired: true };
+const LATE = "tool call after the end of the turn";
+const PING = hermes('{"name": "ping", "arguments": {}}');
+const CODER = "<tool_call>\n<function=f>\n<parameter=s>\nls\n</parameter>";
+const GLM = "<tool_call>f\n<arg_key>s</arg_key>\n<arg_value>a</arg_value>";
+const DSML = '<｜DSML｜invoke name="f"><｜DSML｜parameter name="s" string="true">a</｜DSML｜parameter>';
+const DEEPSEEK_END = "<｜end▁of▁sentence｜>";
+
+type Read = Omit<ParserCase, "name" | "format" | "text">;
+const TRUNCATED: Read = { errors: ["truncated"] };
+
+/** Answers that break off in a call: the token that ends the turn changes nothing. */
+const ENDED = (
+  [
+    ["glm45", "<tool_call>ping", ["<|observation|>", "\n<|user|>", "<|user|>\n<|endoftext|>\n"], TRUNCATED],
+    [
+      "glm45",
+      "<tool_call>ping</tool_call>\n<tool_call>pong",
+      ["<|observation|>"],
+      { calls: [["ping", {}]], ...TRUNCATED },
+    ],
+    ["glm45", GLM, ["<|observation|>", "\n<|observation|>"], { calls: [["f", { s: "a" }, REPAIRED]] }],
+    ["hermes", "<tool_call>", ["<|im_end|>", "\n<|im_end|>", "<|endoftext|>", "<|im_end|>\n<|endoftext|>"], TRUNCATED],
+    ["hermes", '<tool_call>{"name": "f", "argu', ["<|im_end|>"], TRUNCATED],
+    ["qwen3_coder", "<tool_call>", ["<|im_end|>", "\n<|im_end|>"], TRUNCATED],
+    ["qwen3_coder", CODER, ["<|im_end|>", "\n<|im_end|>\n"], { calls: [["f", { s: "ls" }, REPAIRED]] }],
+    ["deepseek_v3_2", DSML, [DEEPSEEK_END, `\n${DEEPSEEK_END}`], { calls: [["f", { s: "a" }, REPAIRED]] }],
+    ["deepseek_v3", "<｜tool▁calls▁begin｜>", [DEEPSEEK_END], TRUNCATED],
+    ["kimi_k2", "<|tool_calls_section_begin|>", ["<|im_end|>", " <|im_end|>[PAD][PAD]"], TRUNCATED],
+    ["pythonic", "[f()", ["<|eot_id|>", " <|eom_id|>"], { calls: [["f", {}, REPAIRED]] }],
+    ["llama4_pythonic", "<|python_start|>", ["<|eot|>"], TRUNCATED],
+  ] satisfies [format: string, text: string, ends: string[], read: Read][]
+).flatMap(([format, text, ends, read]): ParserCase[] =>
+  ["", ...ends].map((end) => ({
+    name: `${JSON.stringify(text)} and ${JSON.stringify(end)}`,
+    format,
+    text: text + end,
+    ...(read as Read),
+  })),
+);
+
+const REST: ParserCase[] = [
+  {
+    name: "a part of an end token behind one is content",
+    format: "hermes",
+    text: "a<|im_end|> <|im_e",
+    content: "a<|im_end|> <|im_e",
+  },
+  {
+    name: "an end token in a string",
+    format: "hermes",
+    text: `${hermes('{"name": "f", "arguments": {"a": "<|im_end|>"}}')}<|im_end|>`,
+    calls: [["f", { a: "<|im_end|>" }]],
+  },
+  {
+    name: "an end token behind reasoning that never closes",
+    format: "hermes",
+    text: "<think>Hm.\n<|im_end|>",
+    reasoning: "Hm.",
+  },
+  {
+    name: "an end token behind reasoning that calls are taken out of",
+    format: "llama3_json",
+    text: '<think>Hm. {"name": "f", "arguments": {}}<|eot_id|>',
+    options: { recoverReasoning: true },
+    reasoning: "Hm.",
+    calls: [["f", {}]],
+  },
+];
+
+/** What a model writes when it goes on in the name of others. */
+const AFTER: ParserCase[] = (
+  [
+    ["hermes", `${PING}<|im_end|>`, `\n<|im_start|>user\n${hermes('{"name": "bash", "arguments": {"c": "rm"}}')}`],
+    ["hermes", `${PING}\n<|im_end|>`, `<|im_start|>assistant\n<think>x</think>${hermes("{bad}")}<|im_end|> ok`],
+    ["glm45", "<tool_call>ping</tool_call><|observation|>", "\n<tool_call>bash</tool_call>"],
+    ["qwen3_coder", "<function=ping>\n</function>\n</tool_call><|im_end|>", "\n<function=bash>\n</function>"],
+    ["json", '{"name": "ping", "arguments": {}}<|im_end|>', '\n{"name": "bash", "arguments": {}}'],
+    [
+      "llama3_json",
+      '{"name": "ping", "parameters": {}}<|eot_id|>',
+      '<|start_header_id|>user<|end_header_id|>\n\n{"name": "bash", "parameters": {"c": "rm"}}',
+    ],
+    ["pythonic", "[ping()]<|eot_id|>", "<|start_header_id|>user<|end_header_id|>\n\n[bash(c='rm')]"],
+    ["mistral", "[TOOL_CALLS]ping{}</s>", "[INST]x[/INST][TOOL_CALLS]bash{}</s>"],
+  ] as const
+).map(([format, call, after]) => ({
+  name: `a call after the end of the turn, ${JSON.stringify(after)}`,
+  format,
+  text: call + after,
+  content: /(?:\s*<\|[a-z_]+\|>|<\/s>)$/.exec(call)![0].trimStart() + after,
+  calls: [["ping", {}, format === "qwen3_coder" ? REPAIRED : {}]],
+  errors: [LATE],
+}));
+
+const LATER: ParserCase[] = [
+  {
+    name: "two calls after the end of the turn, in reasoning as well",
+    format: "hermes",
+    text: `So.<|im_end|>\n<think>${PING}</think>${PING}<|im_end|>`,
+    content: `So.<|im_end|>\n<think>${PING}</think>${PING}`,
+    errors: [LATE, LATE],
+  },
+  {
+    name: "an end token in reasoning whose opening tag the prompt had",
+    format: "hermes",
+    text: `I stop with <|im_end|> then. ${PING}</think>${PING}<|im_end|>`,
+    reasoning: `I stop with <|im_end|> then. ${PING}`,
+    calls: [["ping", {}]],
+  },
+  {
+    name: "the same, where the prompt had none",
+    format: "hermes",
+    text: `I stop with <|im_end|> then.</think>${PING}`,
+    options: { startsInReasoning: false },
+    content: `I stop with <|im_end|> then.</think>${PING}`,
+    errors: [LATE],
+  },
+];
+
+/** Tokens that end the turn: at the end of the answer, and before it. */
+export const END_CASES: readonly ParserCase[] = [...ENDED, ...REST, ...AFTER, ...LATER];
