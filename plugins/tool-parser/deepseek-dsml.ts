@@ -1,5 +1,5 @@
 import { Markers, parseJson, readArgumentsCall, TRUNCATED, type Scan, type Turn } from "verl";
-import { readRawValue, type RawValue } from "./raw-value.ts";
+import { isClosingTags, readRawValue, shown, type RawValue } from "./raw-value.ts";
 import { SectionedToolParser } from "./sectioned.ts";
 
 /** V3.2 and V4 name the section otherwise. */
@@ -9,13 +9,16 @@ const [INVOKE, INVOKE_END] = ["<｜DSML｜invoke", "</｜DSML｜invoke>"] as con
 const [PARAMETER, PARAMETER_END] = ["<｜DSML｜parameter", "</｜DSML｜parameter>"] as const;
 const MARKS = { sectionOpen: SECTION, sectionClose: SECTION_END, callOpen: [INVOKE], callClose: [INVOKE_END] };
 const PARTS = new Markers([PARAMETER, PARAMETER_END, ...Object.values(MARKS).flat()]);
+const ENDS = ["<｜end▁of▁sentence｜>"];
 /** What shows that a call is over that was not closed. */
-const BEHIND = [INVOKE, ...SECTION, ...SECTION_END];
+const BEHIND = [INVOKE, ...SECTION, ...SECTION_END, ...ENDS];
 const VALUE = {
   close: PARAMETER_END,
+  stem: "</｜DSML｜param",
   followers: [PARAMETER, INVOKE_END, INVOKE, ...SECTION_END],
   next: PARAMETER,
   outer: [INVOKE_END, ...SECTION_END],
+  ends: ENDS,
   marks: PARTS,
   open: PARAMETER,
   pairs: PARTS,
@@ -46,7 +49,7 @@ interface Parameter {
  *     </｜DSML｜function_calls>
  */
 export class DeepSeekDsmlToolParser extends SectionedToolParser {
-  protected override readonly ends = ["<｜end▁of▁sentence｜>"];
+  protected override readonly ends = ENDS;
 
   constructor() {
     super(MARKS);
@@ -79,6 +82,7 @@ export class DeepSeekDsmlToolParser extends SectionedToolParser {
           return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the parameter "${key}" has no end`);
         }
         repaired ||= value.open;
+        if (value.stray !== undefined) problem ??= `the parameter "${key}" is not closed before ${value.stray}`;
         // Before the tag that ends a value in place of its own stands layout.
         const text = value.open ? value.text.replace(/\r?\n$/, "") : value.text;
         parameters.set(key, { text, isJson: KINDS.get(attribute(header, "string")) });
@@ -94,8 +98,11 @@ export class DeepSeekDsmlToolParser extends SectionedToolParser {
         repaired = true;
         break;
       } else {
-        problem ??= `the call of "${name}" has text between its parameters`;
-        yield* source.until(PARTS);
+        const start = source.at;
+        const hit = yield* source.until(PARTS);
+        const text = source.text.slice(start, source.at);
+        if (parameters.size > 0 && hit !== PARAMETER_END && isClosingTags(text)) repaired = true;
+        else problem ??= `the call of "${name}" has text between its parameters: ${shown(text)}`;
       }
     }
     const raw = source.text.slice(from, source.at);

@@ -8,22 +8,29 @@ import {
   type TextSource,
   type Turn,
 } from "verl";
-import { readRawValue, type RawValue } from "./raw-value.ts";
+import { isClosingTags, readRawValue, shown, type RawValue } from "./raw-value.ts";
 
 const [OPEN, CLOSE] = ["<tool_call>", "</tool_call>"] as const;
 const [KEY, KEY_END] = ["<arg_key>", "</arg_key>"] as const;
 const [VALUE, VALUE_END] = ["<arg_value>", "</arg_value>"] as const;
-const JSON_TAG = { open: OPEN, close: CLOSE, boundaries: new Markers([OPEN, CLOSE]) };
-const PARTS = new Markers([OPEN, CLOSE, KEY, KEY_END, VALUE, VALUE_END]);
+const ENDS = ["<|user|>", "<|observation|>", "<|endoftext|>"];
+const JSON_TAG = { open: OPEN, close: CLOSE, boundaries: new Markers([OPEN, CLOSE, ...ENDS]) };
+const PARTS = new Markers([OPEN, CLOSE, KEY, KEY_END, VALUE, VALUE_END, ...ENDS]);
+/** What shows that a call is over that was not closed. */
+const BEHIND: readonly string[] = [OPEN, ...ENDS];
 const RAW_VALUE = {
   close: VALUE_END,
-  followers: [KEY, CLOSE, OPEN],
+  stem: "</arg_",
+  followers: [KEY, CLOSE, ...BEHIND],
   next: KEY,
   outer: [CLOSE],
-  marks: new Markers([VALUE, VALUE_END, KEY, CLOSE, OPEN]),
+  ends: ENDS,
+  marks: new Markers([VALUE, VALUE_END, KEY, CLOSE, ...BEHIND]),
   open: VALUE,
   pairs: new Markers([VALUE, VALUE_END, CLOSE, OPEN]),
 };
+/** What may follow a key only where its value was left out. */
+const NO_VALUE = [KEY, CLOSE, ...BEHIND];
 const [NO_NAME, NO_END] = ["the call has no name", "the call has no end"] as const;
 const isKey = (code: number): boolean => code !== 60;
 
@@ -38,7 +45,7 @@ const isKey = (code: number): boolean => code !== 60;
  */
 export class Glm45ToolParser extends MarkedToolParser {
   protected readonly opens = [OPEN, CLOSE];
-  protected override readonly ends = ["<|user|>", "<|observation|>", "<|endoftext|>"];
+  protected override readonly ends = ENDS;
   protected override readonly hidesEnds = true;
 
   protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
@@ -54,8 +61,9 @@ export class Glm45ToolParser extends MarkedToolParser {
     const hit = yield* source.until(PARTS);
     const name = source.text.slice(start, source.at).trim();
     const named = /^[\p{L}\p{M}\p{N}_.\-/:]+$/u.test(name);
-    if (!named && name !== "" && (hit === undefined || hit === OPEN)) return false;
-    if (!named || hit === undefined || hit === OPEN) {
+    const over = hit === undefined || BEHIND.includes(hit);
+    if (over && name !== "" && (!named || isProse(turn, from + open.length, name))) return false;
+    if (!named || over) {
       if (!named) yield* source.until(JSON_TAG.boundaries);
       yield* source.take(CLOSE);
       out.error(source.text.slice(from, source.at), hit === undefined ? TRUNCATED : named ? NO_END : NO_NAME);
@@ -82,6 +90,10 @@ export class Glm45ToolParser extends MarkedToolParser {
           repaired = true;
           yield* source.skipSpace();
         }
+        if (yield* source.seesAny(NO_VALUE)) {
+          problem ??= `the argument "${key}" has no value`;
+          continue;
+        }
         if (!(yield* source.take(VALUE))) repaired = true;
         const value = yield* this.readValue(turn, name, parameters);
         if (value === undefined) {
@@ -89,6 +101,7 @@ export class Glm45ToolParser extends MarkedToolParser {
           return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the argument "${key}" has no end`);
         }
         repaired ||= value.open;
+        if (value.stray !== undefined) problem ??= `the argument "${key}" is not closed before ${value.stray}`;
         // Before the tag that ends a value in place of its own stands layout.
         parameters.set(key, value.open ? value.text.replace(/\r?\n$/, "") : value.text);
       } else if (yield* source.take(VALUE_END, KEY_END)) {
@@ -97,12 +110,15 @@ export class Glm45ToolParser extends MarkedToolParser {
         if (parameters.size === 0) problem = TRUNCATED;
         repaired = true;
         break;
-      } else if (yield* source.sees(OPEN)) {
+      } else if (yield* source.seesAny(BEHIND)) {
         repaired = true;
         break;
       } else {
-        problem ??= "the call has text between its arguments";
-        if (!(yield* source.take(VALUE))) yield* source.until(PARTS);
+        const start = source.at;
+        const hit = (yield* source.take(VALUE)) ?? (yield* source.until(PARTS));
+        const text = source.text.slice(start, source.at);
+        if (parameters.size > 0 && hit !== VALUE_END && isClosingTags(text)) repaired = true;
+        else problem ??= `the call has text between its arguments: ${shown(text)}`;
       }
     }
     const raw = source.text.slice(from, source.at);
@@ -124,6 +140,10 @@ export class Glm45ToolParser extends MarkedToolParser {
     });
   }
 }
+
+/** Whether a word at the end of text only stands behind a mention of the tag, which ends at `at`: names stand right behind it. */
+const isProse = ({ source, out }: Turn, at: number, name: string): boolean =>
+  !out.isBlank && !out.knows(name) && source.text[at] === " ";
 
 function* seesValue(source: TextSource): Scan<boolean> {
   if (!(yield* source.take(KEY_END))) return false;

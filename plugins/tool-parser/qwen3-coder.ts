@@ -9,26 +9,30 @@ import {
   type TextSource,
   type Turn,
 } from "verl";
-import { readRawValue, type RawValue } from "./raw-value.ts";
+import { isClosingTags, readRawValue, shown, type RawValue } from "./raw-value.ts";
 
 const [OPEN, CLOSE] = ["<tool_call>", "</tool_call>"] as const;
 const [FUNCTION, FUNCTION_END] = ["<function=", "</function>"] as const;
 const [PARAMETER, PARAMETER_END] = ["<parameter=", "</parameter>"] as const;
-const JSON_TAG = { open: OPEN, close: CLOSE, boundaries: new Markers([OPEN, CLOSE]) };
-const PARTS = new Markers([PARAMETER, PARAMETER_END, FUNCTION, FUNCTION_END, OPEN, CLOSE]);
+const ENDS = ["<|im_end|>", "<|endoftext|>"];
+const JSON_TAG = { open: OPEN, close: CLOSE, boundaries: new Markers([OPEN, CLOSE, ...ENDS]) };
+const PARTS = new Markers([PARAMETER, PARAMETER_END, FUNCTION, FUNCTION_END, OPEN, CLOSE, ...ENDS]);
 /** What an unreadable call reaches to. */
-const CALL_END = new Markers([FUNCTION, OPEN, CLOSE]);
+const CALL_END = new Markers([FUNCTION, OPEN, CLOSE, ...ENDS]);
 const STARTS: readonly string[] = [FUNCTION, OPEN];
-/** What models write in place of a value's closing tag. */
-const WRONG_END = /<\/param(?:eter)?(?:=[^<>\n]{0,256})?>\s*$/;
+/** What shows that a function is over that was not closed. */
+const BEHIND = [CLOSE, OPEN, FUNCTION, ...ENDS];
 const VALUE = {
   close: PARAMETER_END,
-  followers: [PARAMETER, FUNCTION_END, CLOSE, FUNCTION, OPEN],
+  stem: "</param",
+  followers: [PARAMETER, FUNCTION_END, CLOSE, FUNCTION, OPEN, ...ENDS],
   next: PARAMETER,
   outer: [FUNCTION_END, CLOSE],
+  ends: ENDS,
   marks: PARTS,
   open: PARAMETER,
   pairs: PARTS,
+  alike: /<parameter[\s>]/g,
 };
 const NEWLINE = 10;
 const isHeader = (code: number): boolean => code !== 62 && code !== 60 && code !== NEWLINE;
@@ -47,7 +51,7 @@ const isHeader = (code: number): boolean => code !== 62 && code !== 60 && code !
  */
 export class Qwen3CoderToolParser extends MarkedToolParser {
   protected readonly opens = [OPEN, FUNCTION, CLOSE, FUNCTION_END, PARAMETER_END];
-  protected override readonly ends = ["<|im_end|>", "<|endoftext|>"];
+  protected override readonly ends = ENDS;
   protected override readonly hidesEnds = true;
 
   protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
@@ -99,17 +103,20 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
   /** Reads a function; the source stands after `<function=`. @param tagged It stands in `<tool_call>`. */
   private *readFunction(turn: Turn, from: number, tagged: boolean): Scan {
     const { source, out } = turn;
-    const name = unquote(yield* source.takeWhile(isHeader));
+    const header = yield* source.takeWhile(isHeader);
+    const name = unquote(header);
     let problem = (yield* source.take(">")) ? undefined : `the function "${name}" has no >`;
     if (name === "") problem = "the call has no name";
     const parameters = new Map<string, string>();
-    let repaired = !tagged;
+    let repaired = !tagged || isSelfClosed(header);
     for (;;) {
       yield* source.skipSpace();
       if (yield* source.take(PARAMETER)) {
-        const key = unquote(yield* source.takeWhile(isHeader));
-        if (!(yield* source.take(">"))) {
-          problem ??= `the parameter "${key}" has no >`;
+        const head = yield* source.takeWhile(isHeader);
+        const key = unquote(head);
+        const closed = yield* source.take(">");
+        if (!closed || isSelfClosed(head)) {
+          problem ??= `the parameter "${key}" has no ${closed ? "value" : ">"}`;
           continue;
         }
         const value = yield* this.readValue(turn, name, parameters);
@@ -118,21 +125,25 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
           return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the parameter "${key}" has no end`);
         }
         repaired ||= value.open;
-        parameters.set(key, trimLines(value.open ? value.text.replace(WRONG_END, "") : value.text));
+        if (value.stray !== undefined) problem ??= `the parameter "${key}" is not closed before ${value.stray}`;
+        parameters.set(key, trimLines(value.text));
       } else if (yield* source.take(FUNCTION_END)) {
         break;
       } else if (yield* source.take(PARAMETER_END)) {
         repaired = true;
       } else if (yield* source.atEnd()) {
-        if (parameters.size === 0) problem = TRUNCATED;
+        if (parameters.size === 0 && !isSelfClosed(header)) problem = TRUNCATED;
         repaired = true;
         break;
-      } else if (yield* source.seesAny([CLOSE, OPEN, FUNCTION])) {
+      } else if (yield* source.seesAny(BEHIND)) {
         repaired = true;
         break;
       } else {
-        problem ??= `the function "${name}" has text between its parameters`;
-        yield* source.until(PARTS);
+        const start = source.at;
+        const hit = yield* source.until(PARTS);
+        const text = source.text.slice(start, source.at);
+        if (parameters.size > 0 && hit !== PARAMETER_END && isClosingTags(text)) repaired = true;
+        else problem ??= `the function "${name}" has text between its parameters: ${shown(text)}`;
       }
     }
     const end = source.at;
@@ -165,7 +176,7 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
 
 function* seesNextCall(source: TextSource): Scan<boolean> {
   yield* source.skipSpace();
-  return (yield* source.seesAny([CLOSE, FUNCTION, OPEN])) !== undefined || (yield* source.atEnd());
+  return (yield* source.seesAny(BEHIND)) !== undefined || (yield* source.atEnd());
 }
 
 const NOT_XML = `the call does not start with ${FUNCTION}`;
@@ -183,8 +194,12 @@ function trimLines(text: string): string {
   return text.slice(from, Math.max(from, text.length - tail));
 }
 
-function unquote(name: string): string {
-  const text = name.trim();
+/** Whether a tag has no other that closes it: `<function=ping/>`. */
+const isSelfClosed = (header: string): boolean => header.trimEnd().endsWith("/");
+
+/** The name in a tag. */
+function unquote(header: string): string {
+  const text = (isSelfClosed(header) ? header.trimEnd().slice(0, -1) : header).trim();
   const from = text.startsWith('"') || text.startsWith("'") ? 1 : 0;
   const tail = text.endsWith('"') || text.endsWith("'") ? 1 : 0;
   return text.slice(from, Math.max(from, text.length - tail));

@@ -5,6 +5,7 @@ import { SCHEMA_CASES } from "./schema-cases.ts";
 import { DATA_CASES } from "./data-cases.ts";
 import { LEFT_OUT_CASES } from "./left-out-cases.ts";
 import { SLIP_CASES } from "./slip-cases.ts";
+import { TAG_CASES } from "./tag-cases.ts";
 import { TOKEN_CASES } from "./token-cases.ts";
 import { hermes, TYPED_TOOLS } from "./typed-tool.ts";
 import { XML_CASES } from "./xml-cases.ts";
@@ -441,4 +442,5 @@ export const MORE_CASES: readonly ParserCase[] = [
   ...SCHEMA_CASES,
   ...DEEPSEEK_CASES,
   ...END_CASES,
+  ...TAG_CASES,
 ];
