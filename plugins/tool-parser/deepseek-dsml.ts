@@ -1,28 +1,49 @@
-import { Markers, parseJson, readArgumentsCall, TRUNCATED, type Scan, type Turn } from "verl";
-import { isClosingTags, readRawValue, shown, type RawValue } from "./raw-value.ts";
-import { SectionedToolParser } from "./sectioned.ts";
+import { isSpace, Markers, parseJson, readArgumentsCall, TRUNCATED, type MarkGuard, type Scan, type Turn } from "verl";
+import { isClosingTags, readRawValue, shown, type RawValue, type RawValueSyntax } from "./raw-value.ts";
+import { SectionedToolParser, type SectionMarks } from "./sectioned.ts";
 
-/** V3.2 and V4 name the section otherwise. */
-const SECTION = ["<｜DSML｜function_calls>", "<｜DSML｜tool_calls>"];
-const SECTION_END = ["</｜DSML｜function_calls>", "</｜DSML｜tool_calls>"];
-const [INVOKE, INVOKE_END] = ["<｜DSML｜invoke", "</｜DSML｜invoke>"] as const;
-const [PARAMETER, PARAMETER_END] = ["<｜DSML｜parameter", "</｜DSML｜parameter>"] as const;
-const MARKS = { sectionOpen: SECTION, sectionClose: SECTION_END, callOpen: [INVOKE], callClose: [INVOKE_END] };
-const PARTS = new Markers([PARAMETER, PARAMETER_END, ...Object.values(MARKS).flat()]);
 const ENDS = ["<｜end▁of▁sentence｜>"];
-/** What shows that a call is over that was not closed. */
-const BEHIND = [INVOKE, ...SECTION, ...SECTION_END, ...ENDS];
-const VALUE = {
-  close: PARAMETER_END,
-  stem: "</｜DSML｜param",
-  followers: [PARAMETER, INVOKE_END, INVOKE, ...SECTION_END],
-  next: PARAMETER,
-  outer: [INVOKE_END, ...SECTION_END],
-  ends: ENDS,
-  marks: PARTS,
-  open: PARAMETER,
-  pairs: PARTS,
+
+/** The tags with a mark in them. */
+function spellingOf(mark: string) {
+  const [invoke, invokeEnd] = [`<${mark}invoke`, `</${mark}invoke>`];
+  const [parameter, parameterEnd] = [`<${mark}parameter`, `</${mark}parameter>`];
+  // V3.2 and V4 name the section otherwise.
+  const [section, sectionEnd] = ["<", "</"].map((tag) =>
+    ["function_calls>", "tool_calls>"].map((name) => tag + mark + name),
+  );
+  const marks = { sectionOpen: section!, sectionClose: sectionEnd!, callOpen: [invoke], callClose: [invokeEnd] };
+  const parts = new Markers([parameter, parameterEnd, ...Object.values(marks).flat(), ...ENDS]);
+  const value: RawValueSyntax = {
+    close: parameterEnd,
+    stem: `</${mark}param`,
+    followers: [parameter, invokeEnd, invoke, ...sectionEnd!, ...ENDS],
+    next: parameter,
+    outer: [invokeEnd, ...sectionEnd!],
+    ends: ENDS,
+    marks: parts,
+    open: parameter,
+    pairs: parts,
+  };
+  /** What shows that a call is over that was not closed. */
+  const behind = [invoke, ...section!, ...sectionEnd!, ...ENDS];
+  return { marks, invoke, invokeEnd, parameter, parameterEnd, parts, value, behind };
+}
+
+/** As the model shall write them, and as models do whose vocabulary has no token for the mark. */
+const [USUAL, WITH_BARS, PLAIN] = ["｜DSML｜", "|DSML|", ""].map(spellingOf) as [Spelling, Spelling, Spelling];
+const SPELLINGS = [USUAL, WITH_BARS, PLAIN];
+type Spelling = ReturnType<typeof spellingOf>;
+const all = (kind: keyof SectionMarks): string[] => SPELLINGS.flatMap(({ marks }) => marks[kind]);
+const MARKS = {
+  sectionOpen: all("sectionOpen"),
+  sectionClose: all("sectionClose"),
+  callOpen: all("callOpen"),
+  callClose: all("callClose"),
 };
+/** Plain tags that stand alone close anything. */
+const PLAIN_ENDS: readonly string[] = [...PLAIN.marks.sectionClose, ...PLAIN.marks.callClose];
+const [NAMED, MAX_SPACE] = [" name=", 8];
 /** Whether a value is JSON, by its attribute `string`. */
 const KINDS = new Map([
   ["true", false],
@@ -39,7 +60,8 @@ interface Parameter {
 
 /**
  * DeepSeek V3.2 and V4: XML-like tags with a mark in each. A value says whether it is text, taken as it is, or JSON; the tool's schema types
- * either. The arguments may stand in a call as one JSON object as well.
+ * either. The arguments may stand in a call as one JSON object as well. Tags with other bars in their mark, or without it, are read as
+ * repaired; without it, what names no tool on offer is content.
  *
  *     <｜DSML｜function_calls>
  *     <｜DSML｜invoke name="get_weather">
@@ -49,34 +71,56 @@ interface Parameter {
  *     </｜DSML｜function_calls>
  */
 export class DeepSeekDsmlToolParser extends SectionedToolParser {
+  protected override readonly opens = Object.values(MARKS)
+    .flat()
+    .filter((mark) => !PLAIN_ENDS.includes(mark));
   protected override readonly ends = ENDS;
+  protected override readonly guard: MarkGuard = startsCall;
 
   constructor() {
     super(MARKS);
   }
 
+  protected override *read(open: string, turn: Turn, from: number): Scan<boolean> {
+    const { source, out } = turn;
+    if (open === PLAIN.invoke && out.knowsTools) {
+      const name = attribute(yield* source.takeWhile(isHeader), "name");
+      source.at = from + open.length;
+      if (!out.knows(name)) return false;
+    }
+    return yield* super.read(open, turn, from);
+  }
+
   protected *readCall(turn: Turn, from: number): Scan {
     const { source, out } = turn;
+    const spelling = SPELLINGS.find(({ invoke }) => source.text.startsWith(invoke, from)) ?? USUAL;
+    const { invokeEnd, parameter, parameterEnd, parts, behind } = spelling;
     const name = attribute(yield* source.takeWhile(isHeader), "name");
     let problem = (yield* source.take(">")) ? undefined : `the call of "${name}" has no >`;
     if (name === "") problem = "the call has no name";
     yield* source.skipSpace();
     if (problem === undefined && (yield* source.sees("{"))) {
-      return yield* readArgumentsCall(turn, from, { name }, { closes: [INVOKE_END], boundaries: PARTS });
+      return yield* readArgumentsCall(
+        turn,
+        from,
+        { name, repaired: spelling !== USUAL },
+        { closes: [invokeEnd], boundaries: parts },
+      );
     }
     const parameters = new Map<string, Parameter>();
-    let repaired = false;
+    let repaired = spelling !== USUAL;
     for (;;) {
       yield* source.skipSpace();
-      if (yield* source.take(PARAMETER)) {
+      if (yield* source.take(parameter)) {
         const header = yield* source.takeWhile(isHeader);
         const key = attribute(header, "name");
         if (key === "") problem ??= "a parameter has no name";
-        if (!(yield* source.take(">"))) {
-          problem ??= `the parameter "${key}" has no >`;
+        const closed = yield* source.take(">");
+        if (!closed || header.trimEnd().endsWith("/")) {
+          problem ??= `the parameter "${key}" has no ${closed ? "value" : ">"}`;
           continue;
         }
-        const value = yield* readValue(turn, name, parameters);
+        const value = yield* readValue(turn, spelling, name, parameters);
         if (value === undefined) {
           const ended = yield* source.atEnd();
           return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the parameter "${key}" has no end`);
@@ -86,22 +130,22 @@ export class DeepSeekDsmlToolParser extends SectionedToolParser {
         // Before the tag that ends a value in place of its own stands layout.
         const text = value.open ? value.text.replace(/\r?\n$/, "") : value.text;
         parameters.set(key, { text, isJson: KINDS.get(attribute(header, "string")) });
-      } else if (yield* source.take(INVOKE_END)) {
+      } else if (yield* source.take(invokeEnd)) {
         break;
-      } else if (yield* source.take(PARAMETER_END)) {
+      } else if (yield* source.take(parameterEnd)) {
         repaired = true;
       } else if (yield* source.atEnd()) {
         if (parameters.size === 0) problem = TRUNCATED;
         repaired = true;
         break;
-      } else if (yield* source.seesAny(BEHIND)) {
+      } else if (yield* source.seesAny(behind)) {
         repaired = true;
         break;
       } else {
         const start = source.at;
-        const hit = yield* source.until(PARTS);
+        const hit = yield* source.until(parts);
         const text = source.text.slice(start, source.at);
-        if (parameters.size > 0 && hit !== PARAMETER_END && isClosingTags(text)) repaired = true;
+        if (parameters.size > 0 && hit !== parameterEnd && isClosingTags(text)) repaired = true;
         else problem ??= `the call of "${name}" has text between its parameters: ${shown(text)}`;
       }
     }
@@ -115,11 +159,12 @@ export class DeepSeekDsmlToolParser extends SectionedToolParser {
 
 function readValue(
   { source, out }: Turn,
+  { parameter, value }: Spelling,
   tool: string,
   given: ReadonlyMap<string, Parameter>,
 ): Scan<RawValue | undefined> {
-  return readRawValue(source, VALUE, (tag) => {
-    if (tag !== PARAMETER) return source.now(true);
+  return readRawValue(source, value, (tag) => {
+    if (tag !== parameter) return source.now(true);
     return source.then(source.takeWhile(isHeader), (header) => {
       const key = attribute(header, "name");
       return source.now(key !== "" && !given.has(key) && out.takes(tool, key));
@@ -141,4 +186,20 @@ function argumentsOf(parameters: ReadonlyMap<string, Parameter>) {
 /** An attribute of a tag; empty when it is missing. */
 function attribute(header: string, name: keyof typeof ATTRIBUTES): string {
   return ATTRIBUTES[name].exec(header)?.[1]?.trim() ?? "";
+}
+
+/** A plain tag counts where a call with a name follows, and in it. */
+function startsCall(mark: string, text: string, at: number): boolean | undefined {
+  if (mark === PLAIN.invoke) return seesWord(NAMED, text, at);
+  if (!PLAIN.marks.sectionOpen.includes(mark)) return true;
+  let from = at;
+  while (from < at + MAX_SPACE && isSpace(text.charCodeAt(from))) from += 1;
+  return seesWord(PLAIN.invoke + NAMED, text, from);
+}
+
+/** Whether a word comes next; undefined where the text so far does not say. */
+function seesWord(word: string, text: string, at: number): boolean | undefined {
+  const next = text.slice(at, at + word.length);
+  if (next === word) return true;
+  return word.startsWith(next) ? undefined : false;
 }

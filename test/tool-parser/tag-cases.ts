@@ -161,5 +161,55 @@ const GLM: ParserCase[] = [
   },
 ];
 
+/** The layout of DeepSeek V3.2 with the mark that is given. */
+const dsml = (mark: string, name = "calc"): string =>
+  `<${mark}function_calls>\n<${mark}invoke name="${name}">\n<${mark}parameter name="x" string="true">5</${mark}parameter>\n</${mark}invoke>\n</${mark}function_calls>`;
+const bare = (name = "calc"): string =>
+  `<invoke name="${name}">\n<parameter name="x">5 < 6 </｜DSML｜parameter></parameter>\n</invoke>`;
+
+const DSML = (
+  [
+    { name: "plain bars", text: `Hm. ${dsml("|DSML|")}`, content: "Hm.", calls: [["calc", { x: "5" }, REPAIRED]] },
+    { name: "no mark", text: `Hm. ${dsml("")}`, content: "Hm.", calls: [["calc", { x: "5" }, REPAIRED]] },
+    { name: "no mark, strictly", text: dsml(""), options: { strict: true }, errors: ["breaks its format"] },
+    {
+      name: "no mark, and no section",
+      text: `Hm. ${bare()}`,
+      options: { tools: CALC },
+      content: "Hm.",
+      calls: [["calc", { x: "5 < 6 </｜DSML｜parameter>" }, REPAIRED]],
+    },
+    {
+      name: "no mark, and no tool on offer",
+      text: `As in ${bare("x")} or <function_calls> or </invoke>.`,
+      options: { tools: CALC },
+      content: `As in ${bare("x")} or <function_calls> or </invoke>.`,
+    },
+    {
+      name: "plain tags in a value",
+      text: dsml("｜DSML｜").replace(">5<", `>${dsml("")}</parameter><`),
+      calls: [["calc", { x: `${dsml("")}</parameter>` }]],
+    },
+    {
+      name: "other tags behind a value",
+      text: dsml("｜DSML｜").replace("</｜DSML｜invoke>", "</｜DSML｜call>\n</｜DSML｜invoke>"),
+      calls: [["calc", { x: "5" }, REPAIRED]],
+    },
+    {
+      name: "another parameter behind a value, of which the tag is wrong",
+      text: dsml("｜DSML｜").replace(
+        "</｜DSML｜invoke>",
+        '<｜DSML｜param name="y">1</｜DSML｜parameter>\n</｜DSML｜invoke>',
+      ),
+      errors: ["<｜DSML｜param name"],
+    },
+    {
+      name: "a parameter in one tag",
+      text: dsml("｜DSML｜").replace(">5</｜DSML｜parameter", "/"),
+      errors: ['"x" has no value'],
+    },
+  ] satisfies Omit<ParserCase, "format">[]
+).map((given): ParserCase => ({ ...given, format: "deepseek_v3_2" }));
+
 /** Tags that are none of the format, or stand where they should not. */
-export const TAG_CASES: readonly ParserCase[] = [...CODER, ...GLM];
+export const TAG_CASES: readonly ParserCase[] = [...CODER, ...GLM, ...DSML];
