@@ -18,6 +18,8 @@ const UNITS: Readonly<Record<string, readonly string[]>> = {
     "<tool_call>",
     "</parameter>",
     "<parameter=x>\n",
+    "<function=f><parameter=x></parameter></x>",
+    "<tool_call><function=f><parameter=x><|im_end|>",
   ],
   glm45: [
     "<tool_call>f<arg_key>k</arg_key><arg_value>",
@@ -26,6 +28,8 @@ const UNITS: Readonly<Record<string, readonly string[]>> = {
     "</arg_value>",
     "<tool_call>f<arg_key>k</arg_key><arg_value></tool_call>",
     "<tool_call>{'a':1}",
+    "<tool_call>f<arg_key>k</arg_key><arg_value></arg_value></x>",
+    "<|user|>x",
   ],
   kimi_k2: [
     "<|tool_calls_section_begin|>",
@@ -47,6 +51,8 @@ const UNITS: Readonly<Record<string, readonly string[]>> = {
     "</｜DSML｜parameter>",
     '<｜DSML｜parameter name="x">',
     '<｜DSML｜invoke name="f">{"a":"',
+    '<|DSML|invoke name="f"><|DSML|parameter name="x">',
+    '<invoke name="f">',
   ],
   mistral: [
     "[TOOL_CALLS]",

@@ -119,6 +119,24 @@ it("schemas that refer to themselves in many ways, and those that are deeper tha
   expect(user + system).toBeLessThan(1_000_000);
 });
 
+it.each([
+  [
+    "qwen3_coder",
+    "<function=f><parameter=a>1</parameter><parameter=b></parameter>",
+    " x<parameter=a></parameter> x",
+    "</function></tool_call>",
+  ],
+  [
+    "glm45",
+    "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value><arg_key>b</arg_key><arg_value></arg_value>",
+    " x<arg_key>a</arg_key><arg_value></arg_value> x",
+    "</tool_call>",
+  ],
+])("values of %s that end long before what shows it", (format, start, unit, end) => {
+  const [few, many] = [20_000, 160_000].map((count) => timeFor(format, start + unit.repeat(count / 8) + end));
+  expect(many).toBeLessThan(20 * few! + 200);
+});
+
 describe.each(ADVERSARIAL_FORMATS)("%s", (format) => {
   it("takes steps in proportion to the text, whatever its shape", () => {
     const steep = adversarialTexts(format, LENGTH).flatMap(({ shape, text }) => {
