@@ -59,7 +59,9 @@ export class GroupCalls implements DispatchTarget {
     const lists = this.laidOut(args);
     let parts: Promise<unknown>[] | undefined;
     const begun = (): Promise<unknown>[] =>
-      (parts ??= this.shared.begin([...lists.keys()], (rank, call) => this.execute(call, rank, method, lists[rank]!)));
+      (parts ??= this.shared.begin([...lists.keys()], this.prefix + method, (rank, call) =>
+        this.execute(call, rank, method, lists[rank]!),
+      ));
     return lists.map((_, rank) => this.begin(method, () => begun()[rank]!));
   }
 
@@ -71,7 +73,9 @@ export class GroupCalls implements DispatchTarget {
 
   /** On one rank, at once. */
   onRank(rank: number, method: string, args: readonly unknown[]): Promise<unknown> {
-    return this.begin(method, () => this.shared.begin([rank], (_, call) => this.execute(call, rank, method, args))[0]!);
+    const work = (): Promise<unknown> =>
+      this.shared.begin([rank], this.prefix + method, (_, call) => this.execute(call, rank, method, args))[0]!;
+    return this.begin(method, work);
   }
 
   /** @throws VERL_WORKER_METHOD_UNKNOWN for a group of colocated workers, each of which stands in meshes of its own */
@@ -110,7 +114,9 @@ export class GroupCalls implements DispatchTarget {
     let places = this.meshes.get(key);
     if (!places) {
       const ranks = [...this.shared.handles.keys()];
-      const asked = this.shared.begin(ranks, (rank, call) => this.execute(call, rank, query, [mesh]));
+      const asked = this.shared.begin(ranks, this.prefix + query, (rank, call) =>
+        this.execute(call, rank, query, [mesh]),
+      );
       places = Promise.all(asked) as Promise<MeshPlace[]>;
       // Asked again after a failure: a worker may stand in the mesh by then.
       places.catch(() => this.meshes.delete(key));
@@ -140,7 +146,9 @@ export class GroupCalls implements DispatchTarget {
     method: string,
     lists: readonly (readonly unknown[])[],
   ): Promise<unknown[]> {
-    return this.shared.onEach(ranks, (rank, call) => this.execute(call, rank, method, lists[rank]!));
+    return this.shared.onEach(ranks, this.prefix + method, (rank, call) =>
+      this.execute(call, rank, method, lists[rank]!),
+    );
   }
 
   private async execute(call: GroupCall, rank: number, method: string, args: readonly unknown[]): Promise<unknown> {

@@ -4,11 +4,13 @@ export interface HealthEvent {
   /**
    * `silent`: gave no sign of life for a while; its calls still wait, since a long computation may hold its event loop.
    * `back`: was silent and answers again.
-   * `died`: is gone for good. Its calls fail, and so does every later call of its group.
+   * `died`: is gone for good. Every call of its group that is under way fails, on whichever rank, and so does every later one.
    */
   readonly state: "silent" | "back" | "died";
   /** In words that complete "rank 3 of actor …": `exited with code 1`, `has given no sign of life for 10 s`. */
   readonly reason: string;
+  /** What the rank was ended by, where it told. */
+  readonly cause?: Error;
 }
 
 /** When a rank that says nothing is taken for silent, and when for dead. */

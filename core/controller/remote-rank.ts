@@ -128,7 +128,7 @@ class RemoteRank implements RankHandle {
   onHealth(listener: (event: HealthEvent) => void): void {
     this.listeners.push(listener);
     if (this.death !== undefined && this.death !== WITH_TRANSPORT && !this.stopping) {
-      listener({ rank: this.rank, state: "died", reason: this.death });
+      listener({ rank: this.rank, state: "died", reason: this.death, cause: this.uncaught });
     }
   }
 
@@ -258,7 +258,7 @@ class RemoteRank implements RankHandle {
     this.settleReady.reject(this.died(startOf(this.request.worker)));
     this.calls.failAll((method) => this.died(method));
     // What the program does itself is no news to it.
-    if (!this.stopping && !byProgram) this.tell("died", this.death);
+    if (!this.stopping && !byProgram) this.tell("died", this.death, this.uncaught);
   }
 
   private died(method: string): VerlError {
@@ -267,8 +267,8 @@ class RemoteRank implements RankHandle {
     return this.stopping ? disposedRank(call, this.death) : deadRank(call, this.death!, this.uncaught);
   }
 
-  private tell(state: HealthEvent["state"], reason: string): void {
-    for (const listener of this.listeners) listener({ rank: this.rank, state, reason });
+  private tell(state: HealthEvent["state"], reason: string, cause?: Error): void {
+    for (const listener of this.listeners) listener({ rank: this.rank, state, reason, cause });
   }
 
   /** @param what see `SentMessage`. @throws VERL_WORKER_PAYLOAD for one that is too large, of which nothing is sent */

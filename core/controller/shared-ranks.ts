@@ -1,6 +1,8 @@
+import type { VerlError } from "../errors/index.ts";
 import type { Logger } from "../registry/index.ts";
 import type { GroupCall } from "./group-call.ts";
 import type { HealthEvent } from "./health.ts";
+import { deadRank } from "./rank-end.ts";
 import { thrownText } from "./thrown-text.ts";
 import type { RankHandle } from "./transport.ts";
 import { Turns } from "./turns.ts";
@@ -23,6 +25,8 @@ export class SharedRanks {
   private users = 0;
   /** The first rank that died. */
   private death: HealthEvent | undefined;
+  /** Ends each call that is under way, where a rank dies. */
+  private readonly ends = new Set<(death: HealthEvent) => void>();
 
   /** @param name of the first group, for messages about the ranks. */
   constructor(
@@ -49,10 +53,14 @@ export class SharedRanks {
   }
 
   /**
-   * Does the work on some ranks at once, as one call. Where one fails, those that wait for it in this call are told not to.
+   * Does the work on some ranks at once, as one call. Where one fails, those that wait for it in this call are told not to. Where any
+   * rank has died or dies meanwhile, even one that has done its part, all that is not done by then fails: nothing says that it ends.
+   * @param method what the ranks are asked to do, for messages
    * @returns one promise a rank, in the order given
    */
-  begin(ranks: readonly number[], work: RankWork): Promise<unknown>[] {
+  begin(ranks: readonly number[], method: string, work: RankWork): Promise<unknown>[] {
+    const { death } = this;
+    if (death) return ranks.map(() => Promise.reject(this.lost(death, method)));
     const call = { id: ++this.calls, lane: this.takeLane(), whole: new Set(ranks).size === this.handles.length };
     // In a call that is not on every rank, none waits for others.
     let told = !call.whole || this.handles.length === 1;
@@ -63,8 +71,16 @@ export class SharedRanks {
         throw error;
       }),
     );
-    void Promise.allSettled(parts).then(() => this.lanes.delete(call.lane));
-    return parts;
+    const lost = new Promise<never>((_, reject) => {
+      const end = (death: HealthEvent): void => reject(this.lost(death, method));
+      this.ends.add(end);
+      // A rank that lives may still be at its part when the call has failed, and keeps the lane.
+      void Promise.allSettled(parts).then(() => {
+        this.lanes.delete(call.lane);
+        this.ends.delete(end);
+      });
+    });
+    return parts.map((part) => Promise.race([part, lost]));
   }
 
   /**
@@ -72,9 +88,9 @@ export class SharedRanks {
    * waited for.
    * @returns one result a rank, in the order given. @throws what the first failed with.
    */
-  async onEach(ranks: readonly number[], work: RankWork): Promise<unknown[]> {
+  async onEach(ranks: readonly number[], method: string, work: RankWork): Promise<unknown[]> {
     const failures: unknown[] = [];
-    const parts = this.begin(ranks, work).map((part) =>
+    const parts = this.begin(ranks, method, work).map((part) =>
       part.catch((error: unknown) => {
         failures.push(error);
         if (this.death) throw error;
@@ -102,7 +118,12 @@ export class SharedRanks {
       this.log.warn(sentence);
       // The others may wait for it.
       this.interrupt(`rank ${event.rank} ${event.reason}`);
+      for (const end of this.ends) end(event);
     }
+  }
+
+  private lost({ rank, reason, cause }: HealthEvent, method: string): VerlError {
+    return deadRank({ group: this.name, rank, place: this.handles[rank]!.place, method }, reason, cause);
   }
 
   private interrupt(reason: string, call?: GroupCall): void {

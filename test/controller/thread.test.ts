@@ -151,6 +151,29 @@ describe("a rank in a thread that", () => {
     });
   });
 
+  it("exits when it has done its part fails what the others are still at, and what waits for its turn", async () => {
+    await withGroup(async (group) => {
+      let tell!: () => void;
+      const begun = new Promise<void>((resolve) => (tell = resolve));
+      const heard = new Set<unknown>();
+      const listener = new Listener((rank) => heard.add(rank).size === 2 && tell());
+      const calls = [
+        failure(group.firstOnly(listener)),
+        failure(group.firstOnlyInTurn()),
+        failure(group.fine()),
+        failure(group.executeRank(1, "firstOnly", null)),
+      ];
+      await begun;
+      // What rank 0 does comes in order: by now it has done its part of all that is under way.
+      await group.executeRank(0, "firstOnly", null);
+      void failure(group.executeRank(0, "firstOnly", null, true));
+      for (const error of [...(await Promise.all(calls)), await failure(group.executeRank(1, "fine"))]) {
+        expect(error).toMatchObject({ code: "VERL_WORKER_DIED", details: { rank: 0, reason: "exited with code 3" } });
+        expect(error.message).toMatch(/^Rank 0 of Fragile \(thread \d+\) exited with code 3; the call was \w+\.$/);
+      }
+    });
+  });
+
   it.each([
     ["null", "null"],
     ["undefined", "undefined"],

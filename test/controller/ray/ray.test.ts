@@ -111,6 +111,24 @@ it.each([
   expect((await fate(probers.pid())).error.code).toBe("VERL_WORKER_DIED");
 });
 
+it("fails a call for a rank that was lost when it had done its part, and those behind it", async () => {
+  const probers = await group(open());
+  const [first] = (await probers.pid()) as [number, number];
+  const calls = [fate(probers.firstOnly()), fate(probers.pid())];
+  // Answers come in order: rank 0 has done its part by then.
+  await probers.executeRank(0, "pid");
+  end(first);
+  for (const { error } of await Promise.all(calls)) {
+    expect(error).toMatchObject({
+      code: "VERL_WORKER_DIED",
+      message: expect.stringMatching(
+        /^Rank 0 of probers \(.*\) was ended by signal 9; the call was (firstOnly|pid)\.$/,
+      ),
+    });
+  }
+  await probers.dispose();
+});
+
 it("says of a call under way, of a start, and of a later one, that the program closed the transport", async () => {
   const transport = open();
   const probers = await group(transport, 1);

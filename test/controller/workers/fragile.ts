@@ -73,6 +73,19 @@ export class Fragile extends Worker {
     await this.peers.exchange("never");
   }
 
+  /** The first rank does its part at once, or exits where it is told to; the others never end. */
+  @register({ dispatchMode: "ONE_TO_ALL", blocking: false })
+  async firstOnly(begun: Listener<unknown> | null, exit = false): Promise<void> {
+    begun?.tell(this.rank);
+    if (exit) process.exit(3);
+    if (this.rank > 0) await new Promise(() => undefined);
+  }
+
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  firstOnlyInTurn(): Promise<void> {
+    return this.firstOnly(null);
+  }
+
   /** Holds the event loop. */
   @register({ dispatchMode: "ONE_TO_ALL" })
   block(seconds: number): Promise<void> {

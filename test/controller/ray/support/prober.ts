@@ -30,6 +30,12 @@ export class Prober extends Worker {
     await new Promise((resolve) => setTimeout(resolve, milliseconds));
   }
 
+  /** The first rank does its part at once; the others never end. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async firstOnly(): Promise<void> {
+    if (this.rank > 0) await new Promise(() => undefined);
+  }
+
   /** The second rank throws null, which nobody catches. */
   @register({ dispatchMode: "ONE_TO_ALL" })
   stray(): Promise<void> {
