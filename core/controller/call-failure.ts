@@ -17,7 +17,7 @@ export interface RankCall {
 
 /**
  * What a rank failed with, as an error that names rank and method. An error of this package keeps its code and its words and has them in
- * its details; what the caller's own signal was aborted with stays as it is.
+ * its details, from which `formatError` tells them; what the caller's own signal was aborted with stays as it is.
  */
 export function callFailure(call: RankCall, reason: unknown): unknown {
   try {
@@ -54,7 +54,7 @@ export function startOf({ parts }: DeferredWorker, part?: number): string {
 const sentence = ({ group, rank, method }: RankCall, reason: unknown): string =>
   `Rank ${rank} of ${group} failed in ${method}: ${thrownText(reason)}`;
 
-const facts = ({ rank, method, place }: RankCall): Record<string, unknown> => ({ rank, method, place });
+const facts = ({ group, rank, method, place }: RankCall): Record<string, unknown> => ({ group, rank, method, place });
 
 /** A rank that called others in turn says more of the failure than the one that called it. */
 function withDetails(error: VerlError, call: RankCall): VerlError {

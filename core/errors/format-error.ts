@@ -41,7 +41,7 @@ export function formatError(error: unknown, { color = false }: FormatErrorOption
   const head = [paint(31, error.code), printable(formatLocation(error.location)), printable(error.location?.path ?? "")]
     .filter(Boolean)
     .join("  ");
-  const lines = [head, printable(error.message)];
+  const lines = [head, printable(error.message + rankOf(error))];
   if (error.hint) lines.push(paint(36, printable(error.hint)));
   return lines.join("\n") + printable(trace(error));
 }
@@ -71,9 +71,19 @@ function causes(error: unknown): string {
   const seen = new Set<unknown>([error]);
   for (let cause = causeOf(error); cause !== undefined && !seen.has(cause); cause = causeOf(cause)) {
     seen.add(cause);
-    text += `\nCaused by: ${thrownText(cause)}`;
+    text += `\nCaused by: ${thrownText(cause)}${isVerlError(cause) ? rankOf(cause) : ""}`;
   }
   return text;
+}
+
+/**
+ * Which rank of a worker group an error comes from, as a line of its own; empty where its message says so, and where it comes from none.
+ * Its details say it, for its words are those of the worker.
+ */
+function rankOf({ message, details: { rank, group, method } = {} }: VerlError): string {
+  if (typeof rank !== "number" || typeof group !== "string" || typeof method !== "string") return "";
+  const name = `ank ${rank} of ${group}`;
+  return message.includes(name) ? "" : `\nOn r${name}, in ${method}.`;
 }
 
 const causeOf = (error: unknown): unknown => (error instanceof Error ? error.cause : undefined);

@@ -7,7 +7,7 @@ import { InlineTransport } from "../../core/controller/inline-transport.ts";
 import { ThreadTransport } from "../../core/controller/thread/thread-transport.ts";
 import type { Transport } from "../../core/controller/transport.ts";
 import { WorkerGroup, type GroupOf } from "../../core/controller/worker-group.ts";
-import { VerlError } from "../../core/errors/index.ts";
+import { formatError, VerlError } from "../../core/errors/index.ts";
 import { createLogger } from "../../core/registry/index.ts";
 import { failure } from "./failure.ts";
 import { loadPlugin } from "./load-dispatch-modes.ts";
@@ -86,7 +86,8 @@ describe.each<[string, () => Transport]>([
   it("say which rank and method an error of this package comes from, and keep its code and words", async () => {
     const error = await failure(group.throwOn(2, "verl"));
     expect(error).toMatchObject({ code: "VERL_BATCH_SHAPE", message: "odd shapes", hint: "look" });
-    expect(error.details).toMatchObject({ rows: 3, rank: 2, method: "throwOn" });
+    expect(error.details).toMatchObject({ rows: 3, group: "Contrary", rank: 2, method: "throwOn" });
+    expect(formatError(error).split("\n")).toContain("On rank 2 of Contrary, in throwOn.");
     expect(error.stack).toContain("contrary.ts");
   });
 

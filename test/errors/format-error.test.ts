@@ -36,6 +36,29 @@ describe("formatError", () => {
     expect(lines[4]).toMatch(/^ {4}at /);
   });
 
+  it("says which rank an error comes from that does not say so itself, in causes too", () => {
+    const details = { group: "actor", rank: 1, method: "updateActor", place: "thread 7" };
+    const cause = new VerlError("VERL_BATCH_SHAPE", "Odd shapes.", { details: { ...details, rank: 0 } });
+    const error = new VerlError("VERL_ENTRY_FAILED", "It broke.", { hint: "Mend it.", details, cause });
+    expect(formatError(error).split("\n")).toEqual([
+      "VERL_ENTRY_FAILED",
+      "It broke.",
+      "On rank 1 of actor, in updateActor.",
+      "Mend it.",
+      "Caused by: VERL_BATCH_SHAPE: Odd shapes.",
+      "On rank 0 of actor, in updateActor.",
+    ]);
+  });
+
+  it.each([
+    ["Rank 1 of actor failed in updateActor: x", { group: "actor", rank: 1, method: "updateActor" }],
+    ["It broke.", { rank: 1, method: "updateActor" }],
+    ["It broke.", { group: "actor", rank: [1], method: "updateActor" }],
+    ["It broke.", { group: "actor", method: "updateActor" }],
+  ])("names no rank twice, and none that is not known: %s %j", (message, details) => {
+    expect(formatError(new VerlError("VERL_ENTRY_FAILED", message, { details }))).toBe(`VERL_ENTRY_FAILED\n${message}`);
+  });
+
   it("shows the whole stack of our own fault", () => {
     expect(formatError(new VerlError("VERL_INTERNAL", "It broke."))).toMatch(/^VERL_INTERNAL\nIt broke\.\n {4}at /);
   });
