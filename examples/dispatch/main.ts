@@ -1,7 +1,8 @@
 // The single controller in one screen: a worker class, a dispatch mode of one's own, two ranks, five prompts.
 //   npx tsx examples/dispatch/main.ts            two ranks in threads
 //   npx tsx examples/dispatch/main.ts inline     both in this thread, for a debugger
-//   npx tsx examples/dispatch/main.ts ray        two processes on the Ray cluster of RAY_ADDRESS (after `npm run build:code`)
+// Two processes on the Ray cluster of RAY_ADDRESS, which python3 has the package of; they run the build, and so does this then:
+//   npm run build:code && npx tsx --tsconfig dist/tsconfig.plugin.json examples/dispatch/main.ts ray
 import { createLogger, InlineTransport, loadPlugins, RayTransport, ThreadTransport, WorkerGroup } from "verl";
 import "./list-split.ts";
 import { LLMWorker } from "./llm-worker.ts";

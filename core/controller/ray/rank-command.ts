@@ -6,5 +6,7 @@ import { VerlError } from "../../errors/index.ts";
 export function rankCommand(): readonly string[] {
   const entry = fileURLToPath(new URL("../ray-rank.js", import.meta.url));
   if (existsSync(entry)) return [process.execPath, "--enable-source-maps", entry];
-  throw new VerlError("VERL_INTERNAL", `The ray transport runs from the built package alone; there is no ${entry}.`);
+  throw new VerlError("VERL_INTERNAL", `The ray transport runs from the built package alone; there is no ${entry}.`, {
+    hint: "In a checkout: npm run build:code && npx tsx --tsconfig dist/tsconfig.plugin.json FILE",
+  });
 }

@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, it, jest } from "@jest/globals";
 import {
   createLogger,
@@ -340,6 +341,22 @@ async function endOf(line: object): Promise<[code: number | null, words: string]
   const code = await new Promise<number | null>((resolve) => rank.once("close", resolve));
   return [code, words.trim()];
 }
+
+it("runs examples/dispatch as its first lines say", async () => {
+  const main = "examples/dispatch/main.ts";
+  const [, options] = /npx tsx (.*) examples\/dispatch\/main\.ts ray\n/.exec(readFileSync(main, "utf8"))!;
+  const env = {
+    ...process.env,
+    RAY_ADDRESS: cluster.address,
+    PATH: `${dirname(cluster.python)}:${process.env["PATH"]}`,
+  };
+  const { stdout } = await promisify(execFile)("npx", ["tsx", ...options!.split(" "), main, "ray"], { env });
+  expect(stdout.trim().split("\n")).toEqual([
+    ...[0, 1].map((rank) => `rank ${rank} of 2 has loaded tiny-llm`),
+    ...["one", "two", "three"].map((prompt) => `tiny-llm[0] heard "${prompt}"`),
+    ...["four", "five"].map((prompt) => `tiny-llm[1] heard "${prompt}"`),
+  ]);
+});
 
 it("speaks TLS with driver and ranks", async () => {
   const probers = await group(open(certificate()));
