@@ -21,6 +21,36 @@ function withContext(script: string) {
   return { status, signal, stdout, stderr };
 }
 
+const source = (path: string): string => JSON.stringify(new URL(`../../${path}`, import.meta.url).href);
+
+describe("a command that is at work", () => {
+  it.each([
+    ["between its pieces", true, { status: 130, signal: null }],
+    // 130 to a shell.
+    ["nowhere", false, { status: null, signal: "SIGINT" }],
+  ])("is ended at once by a second signal; ranks in native code can be stopped %s", (_, pauses, end) => {
+    const ended = withContext(`
+      const { ThreadTransport } = await import(${source("core/controller/thread/thread-transport.ts")});
+      const { WorkerGroup } = await import(${source("core/controller/worker-group.ts")});
+      const { Listener } = await import(${source("core/controller/listener.ts")});
+      const { Native } = await import(${source("test/controller/workers/native.ts")});
+      const { loadPlugin } = await import(${source("test/controller/load-dispatch-modes.ts")});
+      loadPlugin();
+      process.on("exit", (code) => process.stdout.write("exit " + code));
+      await ctx.run(async () => {
+        const group = await WorkerGroup.create(Native, [], { worldSize: 2, transport: new ThreadTransport() });
+        const begun = new Set();
+        const told = new Listener((rank) => {
+          if (begun.add(rank).size === 2) process.kill(process.pid, "SIGINT");
+        });
+        ctx.signal.addEventListener("abort", () => process.kill(process.pid, "SIGINT"));
+        await group.multiply(told, ${pauses});
+      }, () => "");`);
+    const stderr = "\nStopping; press Ctrl-C again to end at once.\n";
+    expect(ended).toEqual({ ...end, stdout: "exit 130", stderr });
+  });
+});
+
 describe("a command that is done", () => {
   it("ends the process whatever the user's code left open, once its output is written", () => {
     const { status, stdout } = withContext(`

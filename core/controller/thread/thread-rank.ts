@@ -1,6 +1,7 @@
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import { serveRank } from "../serve-rank.ts";
 import { tellUncaught } from "../tell-uncaught.ts";
+import { parkWhenAsked } from "./park-ranks.ts";
 import { PortChannel } from "./port-channel.ts";
 import { SharedPeers } from "./shared-peers.ts";
 
@@ -17,6 +18,7 @@ const { ports } = workerData as ThreadData;
 
 const channel = new PortChannel(parentPort!);
 tellUncaught(channel);
+parkWhenAsked();
 await serveRank(channel, {
   peers: (spec) => {
     Object.assign(process.env, spec.env);

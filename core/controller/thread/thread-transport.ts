@@ -6,6 +6,7 @@ import { closedTransport, endedBy } from "../rank-end.ts";
 import { startRank } from "../remote-rank.ts";
 import type { RankPlace } from "../resource-pool.ts";
 import type { RankHandle, SpawnRequest, Transport } from "../transport.ts";
+import { countThread } from "./park-ranks.ts";
 import { PortChannel, type ThreadPort } from "./port-channel.ts";
 import type { ThreadData } from "./thread-rank.ts";
 
@@ -48,6 +49,7 @@ export class ThreadTransport implements Transport {
       transferList: ports.filter((port) => port !== null),
     });
     this.threads.add(thread);
+    countThread(thread);
     const channel = new PortChannel(portOf(thread));
     let fault: string | undefined;
     // Anything can be thrown.
