@@ -436,7 +436,7 @@ export const ERROR_CODES = {
     when: "A worker group was to be made of something else than it is made of: no worker class, a misspelt option, a transport that is none.",
   },
   VERL_WORKER_DIED: {
-    blame: "host",
+    blame: "plugin",
     when: "A rank of a worker group is gone: it exited, was killed, or gave no sign of life for too long.",
   },
   VERL_WORKER_ENV: {

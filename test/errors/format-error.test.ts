@@ -59,6 +59,14 @@ describe("formatError", () => {
     expect(formatError(new VerlError("VERL_ENTRY_FAILED", message, { details }))).toBe(`VERL_ENTRY_FAILED\n${message}`);
   });
 
+  it("shows what a rank was ended by, and no frames of those that only hear of it", () => {
+    const died = (cause?: Error) => formatError(new VerlError("VERL_WORKER_DIED", "Rank 0 was ended.", { cause }));
+    expect(died()).toBe("VERL_WORKER_DIED\nRank 0 was ended.");
+    expect(died(new RangeError("inner"))).toMatch(
+      /^VERL_WORKER_DIED\nRank 0 was ended\.\nCaused by: RangeError: inner\n {4}at .*format-error\.test/,
+    );
+  });
+
   it("shows the whole stack of our own fault", () => {
     expect(formatError(new VerlError("VERL_INTERNAL", "It broke."))).toMatch(/^VERL_INTERNAL\nIt broke\.\n {4}at /);
   });
