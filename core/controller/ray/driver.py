@@ -4,7 +4,7 @@ Needs nothing but the standard library and ray. Says everything over one connect
 channel/handshake.ts have the format), and ends, with all that it started, when that connection or its standard input is lost.
 """
 
-import collections, contextlib, hmac, json, os, queue, secrets, shutil, signal, socket  # noqa: E401
+import collections, contextlib, hmac, json, os, queue, re, secrets, shutil, signal, socket  # noqa: E401
 import ssl, struct, subprocess, sys, threading, time  # noqa: E401
 
 import ray
@@ -77,9 +77,9 @@ class Shim:
     def run(self):
         tail = collections.deque(maxlen=20)
         for line in self.process.stdout:
-            text = line.decode(errors="replace").rstrip()
-            print(text, flush=True)
-            tail.append(text[:1000])
+            print(text := line.decode(errors="replace").rstrip(), flush=True)
+            if not re.match(r" *\d+: 0x", text):  # frames of native code, which push out what they are the frames of
+                tail.append(text[:1000])
         return {"code": self.process.wait(), "tail": "\n".join(tail)}
 
     def stop(self):

@@ -28,7 +28,7 @@ export type RankEvent =
   /** There is room for it: it is being started. */
   | { readonly type: "placed" }
   | { readonly type: "started"; readonly ip: string; readonly pid: number }
-  /** `code` is negative for a signal. `tail` are its last lines. */
+  /** `code` is negative for a signal. `tail` are its last lines, without native frames. */
   | { readonly type: "exited"; readonly code: number; readonly tail: string }
   | { readonly type: "lost"; readonly reason: string };
 

@@ -130,6 +130,14 @@ it("fails a call for a rank that was lost when it had done its part, and those b
   await probers.dispose();
 });
 
+it("tells what V8 said of a rank that ran out of memory, and not where in its code that was", async () => {
+  const [transport, pool] = [open(), new ResourcePool([1])];
+  const env = { NODE_OPTIONS: "--max-old-space-size=64" };
+  const { error } = await fate((await WorkerGroup.create(Prober, [], { transport, pool, env, log: log() })).fillHeap());
+  expect(error.message).toMatch(/was ended by signal 6; its last lines:[^]*FATAL ERROR: .*heap out of memory/);
+  expect(error.message).not.toMatch(/^ *\d+: 0x/m);
+});
+
 it("says of a call under way, of a start, and of a later one, that the program closed the transport", async () => {
   const transport = open();
   const probers = await group(transport, 1);

@@ -47,6 +47,12 @@ export class Prober extends Worker {
     return new Promise(() => undefined);
   }
 
+  /** Keeps more than the heap holds. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  fillHeap(): Promise<void> {
+    for (const kept: number[][] = []; ; kept.push(Array.from({ length: 1000 }, Math.random)));
+  }
+
   @register({ dispatchMode: "ONE_TO_ALL" })
   text(length: number, _given?: string): Promise<string> {
     return Promise.resolve("x".repeat(length));
