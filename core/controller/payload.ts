@@ -39,7 +39,7 @@ export function pack(value: unknown, where: string, live: LiveBridge): { packed:
   const blob = (bytes: Lent): number => blobs.push(bytes) - 1;
   const own = (item: unknown, tag: (inner: unknown) => unknown): { $: string; value: unknown } | undefined => {
     if (typeof item !== "object" || item === null) return undefined;
-    if (item instanceof DataProto) return { $: "DataProto", value: blob(arrowPieces(item)) };
+    if (item instanceof DataProto) return { $: "DataProto", value: blob(batchPieces(item)) };
     if (isNdArray(item)) return { $: "NdArray", value: [item.dtype, item.shape, blob(bytesOf(item.data))] };
     if (ArrayBuffer.isView(item)) {
       const name = arrayName(item);
@@ -60,6 +60,16 @@ export function pack(value: unknown, where: string, live: LiveBridge): { packed:
   } catch (error) {
     if (!isVerlError(error) || error.code === "VERL_WORKER_PAYLOAD") throw error;
     throw cannotCross(error.message, live === nothingLive ? "" : "AbortSignal, Listener, ", error);
+  }
+}
+
+/** The bytes of a batch; what it holds that none may is said with the hint of batches, which hold less than a call does. */
+function batchPieces(batch: DataProto): Lent {
+  try {
+    return arrowPieces(batch);
+  } catch (cause) {
+    if (!isVerlError(cause)) throw cause;
+    throw new VerlError("VERL_WORKER_PAYLOAD", cause.message, { hint: cause.hint, cause });
   }
 }
 

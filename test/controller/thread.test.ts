@@ -74,6 +74,17 @@ describe("ranks in threads", () => {
     const error = await failure(group.echo({ work: () => undefined }));
     expect(error.code).toBe("VERL_WORKER_PAYLOAD");
     expect(error.message).toContain("an argument of Fragile.echo holds a function");
+    expect(error.hint).toMatch(/typed array, Map, AbortSignal, Listener, or plain JSON data/);
+    // A batch takes less than a call does.
+    for (const batch of [
+      DataProto.fromSingleDict({ odd: [new Map(), 1] }),
+      DataProto.fromSingleDict({ fine: [1] }, { odd: new Map() }),
+    ]) {
+      const inBatch = await failure(group.echo({ batch }));
+      expect(inBatch).toMatchObject({ code: "VERL_WORKER_PAYLOAD", cause: { code: "VERL_BATCH_ARROW" } });
+      expect(inBatch.message).toContain("an instance of Map");
+      expect(inBatch.hint).toMatch(/^Keep strings, numbers/);
+    }
     const inWorker = await failure(group.executeFuncRankZero(() => Promise.resolve(1)));
     expect(inWorker.code).toBe("VERL_WORKER_PAYLOAD");
   });
