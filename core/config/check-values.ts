@@ -49,7 +49,7 @@ export function checkValues(config: PpoConfig, locate: Locate): Problem[] {
   return [...problems, ...checkPools(config, locate), ...checkRanks(config, locate)];
 }
 
-/** Roles stand in pools that there are, and pools have ranks. */
+/** Roles stand in pools that there are, and pools have ranks, and roles. */
 function checkPools({ controller }: PpoConfig, locate: Locate): Problem[] {
   const { resource_pool_spec: spec, role_mapping: mapping } = controller;
   const problem = (path: string, message: string, hint: string): Problem => {
@@ -60,6 +60,9 @@ function checkPools({ controller }: PpoConfig, locate: Locate): Problem[] {
   const odd = Object.entries(spec).filter(([, ranks]) => !isRanks(ranks));
   const taken = Object.keys(spec).filter((pool) => TAKEN_POOLS.includes(pool));
   const known = [...OWN_POOLS, ...Object.keys(spec)];
+  const unused = Object.keys(spec).filter(
+    (pool) => !TAKEN_POOLS.includes(pool) && !Object.values(mapping).includes(pool),
+  );
   const lost = Object.entries(mapping).filter(([, pool]) => !known.includes(pool));
   return [
     ...odd.map(([pool]) =>
@@ -74,6 +77,13 @@ function checkPools({ controller }: PpoConfig, locate: Locate): Problem[] {
         "controller.resource_pool_spec",
         `\`controller.resource_pool_spec\` names the pool "${pool}", which the run has already.`,
         "Other keys say how many ranks it has: trainer, actor_rollout_ref.rollout, and its agent.num_workers.",
+      ),
+    ),
+    ...unused.map((pool) =>
+      problem(
+        "controller.resource_pool_spec",
+        `\`controller.resource_pool_spec\` gives the pool "${pool}", in which no role stands.`,
+        `Set controller.role_mapping.critic=${pool}, or that of another role (${Object.keys(mapping).join(", ")}), or leave the pool out.`,
       ),
     ),
     ...lost.map(([role, pool]) =>

@@ -247,18 +247,24 @@ describe("loadConfig", () => {
     ]);
   });
 
-  it("refuses roles in pools that there are not, and pools without ranks or with a name that is taken", () => {
+  it("refuses roles in pools that there are not, and pools without ranks, without a role or with a name that is taken", () => {
     const problems = problemsOf(() =>
       load([
-        "controller.resource_pool_spec={critic_pool: [1], ref_pool: [], rollout_pool: [1]}",
+        "controller.resource_pool_spec={critic_pool: [1], ref_pool: [], rollout_pool: [1], spare: [1, 1]}",
         "controller.role_mapping={critic: critic_pool, ref: refpool, reward: actor_pool}",
       ]),
     );
     expect(problems.map(({ location, message }) => [location.path, /"(\w+)"/.exec(message)![1]])).toEqual([
       ["controller.resource_pool_spec", "ref_pool"],
       ["controller.resource_pool_spec", "rollout_pool"],
+      ["controller.resource_pool_spec", "ref_pool"],
+      ["controller.resource_pool_spec", "spare"],
       ["controller.role_mapping.ref", "refpool"],
     ]);
+    expect(problems[3]).toMatchObject({
+      message: '`controller.resource_pool_spec` gives the pool "spare", in which no role stands.',
+      hint: "Set controller.role_mapping.critic=spare, or that of another role (ref, critic, reward), or leave the pool out.",
+    });
   });
 
   it("refuses pools of more ranks than any cluster has, used or not", () => {

@@ -20,10 +20,7 @@ async function refused(schema: SchemaName, overrides: readonly string[]): Promis
 }
 
 const APART = ["actor_rollout_ref.hybrid_engine=false", "actor_rollout_ref.rollout.nnodes=2"];
-const POOLS = [
-  "controller.resource_pool_spec={critic_pool: [1, 1], spare: [1, 1]}",
-  "controller.role_mapping.critic=critic_pool",
-];
+const POOLS = ["controller.resource_pool_spec={critic_pool: [1, 1]}", "controller.role_mapping.critic=critic_pool"];
 
 describe("a config of several machines", () => {
   it.each([
