@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { VerlError } from "../errors/index.ts";
 import { CallLanes, OUTSIDE, type GroupCall } from "./group-call.ts";
+import { kindOf } from "./kind-of.ts";
 
 /**
  * The ranks of one group among themselves. Every rank makes the same exchanges in the same order, counted from the start of the call in
@@ -71,6 +72,7 @@ export class MeetingPeers implements Peers {
   }
 
   sum(values: Float32Array | Float64Array): Promise<void> {
+    if (!isSummand(values)) return this.refuse(values);
     if (this.worldSize === 1) return Promise.resolve();
     return this.meeting(async (next) => {
       // A copy, since the sum is written to where this rank's own share stands.
@@ -145,6 +147,17 @@ export class MeetingPeers implements Peers {
     return met;
   }
 
+  /** What a rank fails with that is to add up something else than an array. */
+  protected refuse(values: unknown): Promise<never> {
+    const refused = Promise.reject(
+      new VerlError("VERL_WORKER_FAILED", `Rank ${this.rank} cannot add up ${kindOf(values)} by peers.sum.`, {
+        hint: "It takes a Float32Array or a Float64Array, whose elements it replaces by their sums.",
+      }),
+    );
+    refused.catch(() => undefined);
+    return refused;
+  }
+
   private here(): { call: GroupCall; scope: Scope } {
     let within = current.getStore();
     while (within && within.peers !== this) within = within.outer;
@@ -161,9 +174,13 @@ export class MeetingPeers implements Peers {
   }
 }
 
+/** Programs that are not type-checked may bring anything. */
+export const isSummand = (value: unknown): value is Float32Array | Float64Array =>
+  value instanceof Float32Array || value instanceof Float64Array;
+
 /** What an array to be summed is, in words: `5 elements of a Float32Array`. */
 export function summandOf(value: unknown): string {
-  if (!(value instanceof Float32Array || value instanceof Float64Array)) return "something else than an array";
+  if (!isSummand(value)) return "something else than an array";
   return `${value.length} elements of a ${value.constructor.name}`;
 }
 

@@ -83,6 +83,19 @@ describe.each<[string, () => Transport]>([
     expect(first).toContain(`rank 0 brings ${length} elements of a Float64Array; ranks 1, 2 bring ${length} elements`);
   });
 
+  it.each([
+    ["list", "a list"],
+    ["word", "a string"],
+    ["nothing", "null"],
+  ] as const)("say what cannot be added up: %s", async (what, words) => {
+    const hint = expect.stringContaining("a Float32Array or a Float64Array");
+    const told = (rank: number) => [`Rank ${rank} cannot add up ${words} by peers.sum.`, hint];
+    expect(await group.sumOdd(what)).toEqual([0, 1, 2].map(told));
+    const lone = await WorkerGroup.create(Contrary, [], { transport, log });
+    expect(await lone.sumOdd(what)).toEqual([told(0)]);
+    await lone.dispose();
+  });
+
   it("say which rank and method an error of this package comes from, and keep its code and words", async () => {
     const error = await failure(group.throwOn(2, "verl"));
     expect(error).toMatchObject({ code: "VERL_BATCH_SHAPE", message: "odd shapes", hint: "look" });

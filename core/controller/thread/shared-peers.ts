@@ -1,7 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import { CallLanes, type GroupCall } from "../group-call.ts";
 import { copyOf, nothingLive, pack, unpack } from "../payload.ts";
-import { addInOrder, MeetingPeers, requireAlike, summandOf, type CallKey, type Turn } from "../peers.ts";
+import { addInOrder, isSummand, MeetingPeers, requireAlike, summandOf, type CallKey, type Turn } from "../peers.ts";
 import type { Packed } from "../rank-protocol.ts";
 
 /** What a rank brings to an exchange: packed data, or memory that all of them see. */
@@ -87,7 +87,7 @@ export class SharedPeers extends MeetingPeers {
   }
 
   override sum(values: Float32Array | Float64Array): Promise<void> {
-    if (this.worldSize === 1) return super.sum(values);
+    if (this.worldSize === 1 || !isSummand(values)) return super.sum(values);
     return this.meeting((next, call) => {
       const turn = next();
       if (values.length < SMALL) return this.sumSent(values, turn);

@@ -74,6 +74,19 @@ export class Contrary extends Worker {
     }
   }
 
+  /** Adds up what the argument names; what it fails with is the result. */
+  @register({ dispatchMode: "ONE_TO_ALL" })
+  async sumOdd(what: "list" | "word" | "nothing"): Promise<[message: string, hint?: string]> {
+    const odd = { list: [new Float32Array(1)], word: "abc", nothing: null }[what];
+    try {
+      await this.peers.sum(odd as never);
+      return ["done"];
+    } catch (error) {
+      const { message, hint } = error as VerlError;
+      return [message, hint];
+    }
+  }
+
   /** A batch of every rank but one. */
   @register({ dispatchMode: "DP_COMPUTE_PROTO" })
   noBatchOn(batch: DataProto, rank: number, what: unknown): Promise<DataProto> {
