@@ -99,7 +99,10 @@ export abstract class Worker {
     });
   }
 
-  /** Runs a function on each rank with this worker and the rank's share of the batches: verl's `execute_with_func_generator`. */
+  /**
+   * Runs a function on each rank with this worker and the rank's share of the batches: verl's `execute_with_func_generator`. For ranks in
+   * the controller's own thread alone: elsewhere the call fails with VERL_WORKER_PAYLOAD, since a function does not cross.
+   */
   @register({ dispatchMode: "DP_COMPUTE_PROTO_WITH_FUNC" })
   async executeWithFunc(
     work: (worker: this, ...args: unknown[]) => Promise<DataProto>,
@@ -108,7 +111,7 @@ export abstract class Worker {
     return work(this, ...args);
   }
 
-  /** Runs a function on the first rank alone: verl's `execute_func_rank_zero`. */
+  /** Runs a function on the first rank alone: verl's `execute_func_rank_zero`. As `executeWithFunc`, in the controller's own thread. */
   @register({ dispatchMode: "ONE_TO_ALL", executeMode: "RANK_ZERO" })
   async executeFuncRankZero<T>(work: (worker: this, ...args: unknown[]) => Promise<T>, ...args: unknown[]): Promise<T> {
     return work(this, ...args);
