@@ -1,13 +1,14 @@
 import { availableParallelism } from "node:os";
 import type { Logger } from "../registry/index.ts";
 import { startFailure } from "./call-failure.ts";
-import { disposedRank, STOP_S, undisposed, unended } from "./rank-end.ts";
+import { closedTransport, disposedRank, STOP_S, undisposed, unended } from "./rank-end.ts";
 import type { GroupCall } from "./group-call.ts";
 import type { NodeResources } from "./node-resources.ts";
 import { failedPart } from "./part-failure.ts";
 import { ExchangeHub, MeetingPeers } from "./peers.ts";
 import { callRegistered } from "./register.ts";
-import type { RankPlace } from "./resource-pool.ts";
+import { noRoom, planResources } from "./resource-plan.ts";
+import type { RankPlace, ResourcePool } from "./resource-pool.ts";
 import { steadyMetrics } from "./steady-metrics.ts";
 import { rankEnv, type RankHandle, type SpawnRequest, type Transport } from "./transport.ts";
 import type { Worker } from "./worker.ts";
@@ -18,15 +19,19 @@ const THIS_THREAD = "this thread";
  * Workers in the controller's own thread: nothing is copied, and a debugger steps straight into them. Nor is anything checked: arguments and
  * results reach the other side as they are, functions and instances of classes too, which other transports refuse by VERL_WORKER_PAYLOAD.
  * The machines of a pool are stood in for: ranks are numbered by them, as `localRank` and `LOCAL_WORLD_SIZE` say. Only a resource plan
- * says that there is one.
+ * says that there is one. Devices are not: a pool whose ranks are to hold some is refused.
  */
 export class InlineTransport implements Transport {
+  private closed = false;
+
   resources(): Promise<readonly NodeResources[]> {
     return Promise.resolve([thisMachine()]);
   }
 
   async spawn(request: SpawnRequest): Promise<readonly RankHandle[]> {
+    if (this.closed) throw closedTransport();
     const { name, worker, pool, env, log, metrics, local } = request;
+    requireHere(pool);
     const hub = new ExchangeHub(pool.worldSize);
     const handles: InlineRank[] = [];
     for (const place of pool.places) {
@@ -64,6 +69,7 @@ export class InlineTransport implements Transport {
   }
 
   close(): Promise<void> {
+    this.closed = true;
     return Promise.resolve();
   }
 }
@@ -134,4 +140,11 @@ async function disposeWorker(worker: Worker, group: string, rank: number, log: L
 export function thisMachine(): NodeResources {
   const CPU = availableParallelism();
   return { node: "this machine", total: { CPU }, free: { CPU }, holders: [], elastic: true };
+}
+
+/** @throws VERL_CONTROLLER_POOL for a pool whose ranks are to hold what nobody hands out here */
+export function requireHere(pool: ResourcePool): void {
+  const here = thisMachine();
+  const strange = Object.entries(pool.perPlace).some(([name, amount]) => amount > 0 && !(name in here.total));
+  if (strange) throw noRoom(planResources([pool], [here]), 0);
 }

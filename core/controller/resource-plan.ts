@@ -8,6 +8,8 @@ export interface ResourcePlan {
   readonly fits: boolean;
   /** It would fit if nobody else held anything: worth waiting for. */
   readonly possible: boolean;
+  /** The transport reaches no machine but its own. */
+  readonly oneMachine: boolean;
   /** In words: what is wanted, and what each machine has and who holds the rest. */
   readonly lines: readonly string[];
 }
@@ -44,15 +46,18 @@ export function planResources(pools: readonly ResourcePool[], nodes: readonly No
     }),
   ];
   const fits = place(wants, nodes, ({ free }) => free);
-  return { fits, possible: fits || place(wants, nodes, ({ total }) => total), lines };
+  const possible = fits || place(wants, nodes, ({ total }) => total);
+  return { fits, possible, oneMachine: nodes.some(({ elastic }) => elastic === true), lines };
 }
 
 /** Says what is wanted, what there is, and who holds the rest. @param deadlineS how long that was waited for, where it was worth it */
-export function noRoom({ possible, lines }: ResourcePlan, deadlineS: number): VerlError {
+export function noRoom({ possible, oneMachine, lines }: ResourcePlan, deadlineS: number): VerlError {
   const waited = possible ? ` after ${deadlineS} s` : "";
+  // Nobody else holds anything of a transport's own machine.
+  const more = oneMachine ? "take a transport that reaches more: ray" : "free what others hold";
   return poolError(
     `There is no room for the worker groups${waited}.\n${lines.join("\n")}`,
-    "Ask for fewer ranks (in a run by trainer.nnodes, trainer.n_gpus_per_node), free what others hold, or take a transport that reaches more: ray.",
+    `Ask for fewer ranks (in a run by trainer.nnodes, trainer.n_gpus_per_node), or ${more}.`,
   );
 }
 

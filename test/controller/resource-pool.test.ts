@@ -201,6 +201,8 @@ describe("a resource pool manager", () => {
     expect(error).toMatchObject({
       code: "VERL_CONTROLLER_POOL",
       message: expect.stringContaining("job 7 holds 8 GPU"),
+      // There is no transport that reaches more.
+      hint: expect.stringMatching(/^Ask for fewer ranks [^:]*, or free what others hold\.$/),
     });
     const none = Object.assign(new InlineTransport(), { resources: () => Promise.resolve([node("a", 1, 1)]) });
     // Longer than a test may take.
@@ -277,6 +279,25 @@ describe.each<[string, () => Transport]>([
       message: expect.stringContaining(`There is no room for the worker groups.\n${wanted}\n`),
       hint: expect.stringContaining("ray"),
     });
+  });
+
+  it("is that of a start, but that machines are stood in for", async () => {
+    const transport = make();
+    const create = (pool: ResourcePool) => WorkerGroup.create(Actor, [7], { transport, pool });
+    const devices = new ResourcePool([1, 1], { perPlace: { GPU: 4 } });
+    expect(await failure(create(devices))).toMatchObject({
+      code: "VERL_CONTROLLER_POOL",
+      message: expect.stringContaining(
+        "There is no room for the worker groups.\nWanted by pool: 2 ranks on 2 machines",
+      ),
+    });
+    if (transport instanceof InlineTransport) {
+      const group = await create(new ResourcePool([1, 1], { perPlace: { CPU: 8, GPU: 0 } }));
+      expect(await group.work("at")).toEqual(["actor at 7 0/2", "actor at 7 1/2"]);
+      await group.dispose();
+    }
+    await transport.close();
+    expect((await failure(create(new ResourcePool([1])))).message).toContain("that this program has closed");
   });
 });
 

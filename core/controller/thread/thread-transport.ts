@@ -1,6 +1,6 @@
 import { MessageChannel, Worker as Thread, type MessagePort } from "node:worker_threads";
 import { workerEntry } from "../../registry/worker-entry.ts";
-import { thisMachine } from "../inline-transport.ts";
+import { requireHere, thisMachine } from "../inline-transport.ts";
 import type { NodeResources } from "../node-resources.ts";
 import { closedTransport, endedBy } from "../rank-end.ts";
 import { startRank } from "../remote-rank.ts";
@@ -24,6 +24,7 @@ export class ThreadTransport implements Transport {
 
   async spawn(request: SpawnRequest): Promise<readonly RankHandle[]> {
     if (this.closing) throw closedTransport();
+    requireHere(request.pool);
     const { places } = request.pool;
     const meshes = portMesh(places.length);
     const starts = places.map((place, rank) => this.start(request, place, meshes[rank]!));
