@@ -12,13 +12,16 @@ export interface SectionMarks {
 export abstract class SectionedToolParser extends MarkedToolParser {
   protected readonly opens: readonly string[];
   protected override readonly hidesEnds = true;
-  /** What a broken call reaches to at most. */
-  protected readonly boundaries: Markers;
+  private known: Markers | undefined;
 
   constructor(protected readonly marks: SectionMarks) {
     super();
     this.opens = Object.values(marks).flat() as string[];
-    this.boundaries = new Markers(this.opens);
+  }
+
+  /** What a broken call reaches to at most. */
+  protected get boundaries(): Markers {
+    return (this.known ??= new Markers([...this.opens, ...this.ends]));
   }
 
   /** Reads a call; the source stands right after the token that opens it, `from` right before. */
@@ -66,12 +69,14 @@ export abstract class SectionedToolParser extends MarkedToolParser {
     return false;
   }
 
-  /** Reads up to `mark`. @returns The text before it; `undefined`, and an error noted, when the call is over before. */
+  /** Reads up to `mark`, in the same turn. @returns The text before it; `undefined`, and an error noted, when the call is over before. */
   protected *readHeader({ source, out }: Turn, from: number, mark: Markers): Scan<string | undefined> {
     const start = source.at;
     const hit = yield* source.until(mark);
     const text = source.text.slice(start, source.at);
-    if (hit !== undefined && !this.opens.includes(hit)) {
+    const over = this.ends.map((end) => text.indexOf(end)).filter((at) => at >= 0);
+    if (over.length > 0) source.at = start + Math.min(...over);
+    else if (hit !== undefined && !this.opens.includes(hit)) {
       source.at += hit.length;
       return text;
     }

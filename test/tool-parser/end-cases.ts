@@ -96,6 +96,39 @@ const AFTER: ParserCase[] = (
   errors: [LATE],
 }));
 
+/** Calls that break off before the end of the turn; the next turn's call is none of theirs. */
+const BROKEN_OFF = (
+  [
+    ["kimi_k2", "<|tool_call_begin|>f:0", "<|im_end|>", "<|tool_call_begin|>g:0<|tool_call_argument_begin|>{}"],
+    [
+      "kimi_k2",
+      "<|tool_calls_section_begin|>Hm.",
+      "<|im_end|>",
+      "<|tool_call_begin|>g:0<|tool_call_argument_begin|>{}",
+    ],
+    [
+      "kimi_k2",
+      '<|tool_call_begin|>f:0<|tool_call_argument_begin|>{"a": ',
+      "<|im_end|>",
+      "<|tool_call_begin|>g:0<|tool_call_argument_begin|>{}",
+    ],
+    [
+      "deepseek_v3_1",
+      '<｜tool▁call▁begin｜>f<｜tool▁sep｜>{"a": ',
+      DEEPSEEK_END,
+      "<｜tool▁call▁begin｜>g<｜tool▁sep｜>{}<｜tool▁call▁end｜>",
+    ],
+    ["deepseek_v3_2", '<｜DSML｜invoke name="f">{"a": ', DEEPSEEK_END, '<｜DSML｜invoke name="g"></｜DSML｜invoke>'],
+    ["hermes", '<tool_call>{"name": "f", "arguments": {"a": ', "<|im_end|>", PING],
+  ] as const
+).map(([format, call, end, after]): ParserCase => ({
+  name: `${JSON.stringify(call)}, and a call in the next turn`,
+  format,
+  text: `${call}${end}${after}`,
+  content: `${call.endsWith("Hm.") ? "Hm." : ""}${end}${after}`,
+  errors: [format === "kimi_k2" && !call.endsWith(" ") ? "call" : "the call is not valid JSON", LATE],
+}));
+
 const LATER: ParserCase[] = [
   {
     name: "two calls after the end of the turn, in reasoning as well",
@@ -122,4 +155,4 @@ const LATER: ParserCase[] = [
 ];
 
 /** Tokens that end the turn: at the end of the answer, and before it. */
-export const END_CASES: readonly ParserCase[] = [...ENDED, ...REST, ...AFTER, ...LATER];
+export const END_CASES: readonly ParserCase[] = [...ENDED, ...REST, ...AFTER, ...BROKEN_OFF, ...LATER];
