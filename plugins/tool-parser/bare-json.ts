@@ -92,7 +92,7 @@ function isCallText(text: string): boolean {
 }
 
 /** Also true of what is none but says that it should be: it is then an error. */
-function isCall({ found, sure, from, to }: CallItem, { source, out }: Turn): boolean {
+export function isCall({ found, sure, from, to }: CallItem, { source, out }: Turn): boolean {
   if (sure || ("name" in found && out.knows(found.name))) return true;
   if ("name" in found || found.reason === DEFINITION) return false;
   if (found.tool !== undefined && out.knows(found.tool)) return true;

@@ -69,13 +69,15 @@ export class GptOssToolParser extends StreamingToolParser {
     let hit = yield* source.until(HEADER_END);
     let header = source.text.slice(from, source.at);
     const second = header.includes(CHANNEL) ? header.indexOf(CHANNEL, header.indexOf(CHANNEL) + 1) : -1;
-    if (second > 0) {
+    // Some repeat the channel behind the recipient.
+    if (second > 0 && (header.includes("to=", second) || wordAfter(header, CHANNEL) !== "commentary")) {
       [hit, header] = [CHANNEL, header.slice(0, second)];
       source.at = from + second;
     }
     const recipient = wordAfter(header, "to=");
     if (hit !== MESSAGE) {
-      if (recipient !== "") out.error(header, hit === undefined ? TRUNCATED : "the call has no arguments");
+      if (recipient !== "") return out.error(header, hit === undefined ? TRUNCATED : "the call has no arguments");
+      if (!isOther(wordAfter(header, START))) out.content(textIn(header, hit === undefined));
       return;
     }
     source.at += MESSAGE.length;
@@ -103,6 +105,22 @@ export class GptOssToolParser extends StreamingToolParser {
     });
     if (end === CALL) out.error(header + MESSAGE + body, NO_RECIPIENT);
   }
+}
+
+/** What is said in a header that no body follows: all but the marks, the role and the channel, or the beginning of one at the end. */
+function textIn(header: string, isCut: boolean): string {
+  const words = without(CHANNEL, CHANNELS, without(START, [ASSISTANT], header));
+  const [said = ""] = words.split(CONSTRAIN, 1);
+  const isPart = isCut && [ASSISTANT, ...CHANNELS, "to="].some((word) => word.startsWith(said.trim()));
+  return isPart ? "" : said;
+}
+
+/** A text without the mark that it starts with, and the word behind that, if it is one of these. */
+function without(mark: string, words: readonly string[], text: string): string {
+  if (!text.trimStart().startsWith(mark)) return text;
+  const rest = text.trimStart().slice(mark.length);
+  const [all = "", word = ""] = /^\s*(\w+)/.exec(rest) ?? [];
+  return words.includes(word) ? rest.slice(all.length) : rest;
 }
 
 /** The word after a mark in a header; empty when the mark is missing. */

@@ -13,7 +13,7 @@ import {
   type TextSource,
   type Turn,
 } from "verl";
-import { readBareJson } from "./bare-json.ts";
+import { isCall, readBareJson } from "./bare-json.ts";
 import { headOf } from "./json-head.ts";
 import { isName } from "./python-call.ts";
 
@@ -61,17 +61,25 @@ export class MistralToolParser extends MarkedToolParser {
       const items: CallItem[] = [];
       const open = yield* readCallObjects(turn, BROKEN_ITEM, items);
       let more = false;
-      while (!open && items.length < out.room && (yield* this.seesList(source))) {
-        more = true;
-        if (yield* readCallObjects(turn, BROKEN_ITEM, items)) break;
+      let data = "";
+      while (!open && data === "" && items.length < out.room && (yield* this.seesList(source))) {
+        const start = source.at;
+        const next: CallItem[] = [];
+        const cut = yield* readCallObjects(turn, BROKEN_ITEM, next);
+        if (next.some((item) => isCall(item, turn))) {
+          items.push(...next);
+          more = true;
+        } else data = source.text.slice(start, source.at);
+        if (cut) break;
       }
       if (items.length > 0) emitCalls(turn, from, items, open || more);
       else if (!open) out.error(source.text.slice(from, source.at), "a list of calls without a call");
       else out.error(source.text.slice(from, source.at), (yield* source.atEnd()) ? TRUNCATED : NOT_JSON);
+      out.content(data);
       return true;
     }
     yield* this.readNamed(turn, from);
-    for (let more = 0; more < MAX_UNMARKED && out.room > 0 && (yield* this.seesNamed(source)); more++) {
+    for (let more = 0; more < MAX_UNMARKED && out.room > 0 && (yield* this.seesNamed(turn)); more++) {
       yield* source.skipWhile(isSeparator);
       yield* this.readNamed(turn, source.at, true);
     }
@@ -99,11 +107,12 @@ export class MistralToolParser extends MarkedToolParser {
   }
 
   /** Whether a name with arguments follows that lacks its mark. */
-  private *seesNamed(source: TextSource): Scan<boolean> {
+  private *seesNamed({ source, out }: Turn): Scan<boolean> {
     const end = source.at;
     yield* source.skipWhile(isSeparator);
-    const named = (yield* source.takeWhile(isName)) !== "";
-    const seen = named && (yield* source.seesAny([ARGS, '{"', "{}"])) !== undefined;
+    const name = yield* source.takeWhile(isName);
+    const seen =
+      name !== "" && (!out.knowsTools || out.knows(name)) && (yield* source.seesAny([ARGS, '{"', "{}"])) !== undefined;
     source.at = end;
     return seen;
   }

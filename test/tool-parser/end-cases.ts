@@ -154,5 +154,33 @@ const LATER: ParserCase[] = [
   },
 ];
 
+/** Texts that end a turn for some models, and are written by all. */
+const PROSE: ParserCase[] = [
+  ["mistral", "Now <s>10</s> 8.", '[TOOL_CALLS]ping[ARGS]{"a": 1}'],
+  ["mistral", "Padding uses <pad>.", '[TOOL_CALLS]ping[ARGS]{"a": 1}'],
+  ["json", "Old: <s>10</s>.", '{"name": "ping", "arguments": {"a": 1}}'],
+].map(([format, said, call]) => ({
+  name: `a call behind ${JSON.stringify(said)}`,
+  format: format!,
+  text: `${said}\n${call}`,
+  content: said!,
+  calls: [["ping", { a: 1 }]],
+}));
+const LATE_PLAIN: ParserCase = {
+  name: "a call behind a turn of the user's",
+  format: "mistral",
+  text: 'So.</s>[INST]Go on.[/INST][TOOL_CALLS]ping[ARGS]{"a": 1}',
+  content: 'So.</s>[INST]Go on.[/INST][TOOL_CALLS]ping[ARGS]{"a": 1}',
+  errors: [LATE],
+};
+
 /** Tokens that end the turn: at the end of the answer, and before it. */
-export const END_CASES: readonly ParserCase[] = [...ENDED, ...REST, ...AFTER, ...BROKEN_OFF, ...LATER];
+export const END_CASES: readonly ParserCase[] = [
+  ...ENDED,
+  ...REST,
+  ...AFTER,
+  ...BROKEN_OFF,
+  ...LATER,
+  ...PROSE,
+  LATE_PLAIN,
+];

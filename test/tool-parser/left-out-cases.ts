@@ -55,6 +55,27 @@ const HARMONY: ParserCase[] = [
   },
   { name: "a call in the tool's own name", text: `<|start|>functions.f<|message|>${ARGS}<|call|>`, errors: NO_TOOL },
   { name: "a call without a header", text: `<|message|>${ARGS}<|call|>`, content: ARGS, errors: NO_TOOL },
+  ...[
+    "<|channel|>final It is 4 degrees.<|return|>",
+    "<|start|>assistant\nIt is 4 degrees.<|return|>",
+    "<|start|>assistant<|channel|>final <|constrain|>json<|message|>It is 4 degrees.<|return|>",
+  ].map((text): Omit<ParserCase, "format"> => ({
+    name: `an answer, ${JSON.stringify(text)}`,
+    text: `<|channel|>analysis<|message|>hm<|end|>${text}`,
+    reasoning: "hm",
+    content: "It is 4 degrees.",
+  })),
+  {
+    name: "a mark in prose",
+    text: "<|channel|>final<|message|>The <|start|> mark is used, and <|start|>x<|end|> finally.<|return|>",
+    content: "The  mark is used, and x finally.",
+  },
+  { name: "the beginning of a header", text: "So.<|start|>assist", content: "So." },
+  {
+    name: "a channel that is told again behind the recipient",
+    text: `<|channel|>commentary to=functions.get_weather<|channel|>commentary json<|message|>${ARGS}<|call|>`,
+    calls: [oslo],
+  },
   {
     name: "a header in a header",
     text: "<|channel|>commentary to=functions.f <|channel|>final<|message|>So.",
@@ -114,6 +135,19 @@ const MISTRAL: ParserCase[] = [
     name: "a list behind text",
     text: 'As in [{"name": "ping", "arguments": {}}].',
     content: 'As in [{"name": "ping", "arguments": {}}].',
+  },
+  {
+    name: "a list of data behind calls",
+    text: '[TOOL_CALLS] [{"name": "ping", "arguments": {}}]\n\n[{"name": "Ann", "age": 3}, {"name": "Bob"}]',
+    content: '[{"name": "Ann", "age": 3}, {"name": "Bob"}]',
+    calls: [["ping", {}]],
+  },
+  {
+    name: "code behind a call",
+    text: '[TOOL_CALLS]ping{}\n\nmain{"a": 1}',
+    options: { tools: [tool("ping", {})] },
+    content: 'main{"a": 1}',
+    calls: [["ping", {}]],
   },
   { name: "a list of data", text: '[{"name": "Ada", "age": 3}]', content: '[{"name": "Ada", "age": 3}]' },
 ].map((given) => ({ ...given, format: "mistral" }) as ParserCase);

@@ -1,5 +1,6 @@
 import type { ChatMessage } from "../../data/tokenizer.ts";
 import type { ParsedAnswer } from "../tool-parser.ts";
+import { standsInContent } from "../tool-parsing/answer-writer.ts";
 import type { CallIds } from "./call-ids.ts";
 
 /**
@@ -11,7 +12,7 @@ export function assistantMessage(
   mostCalls: number,
   own: CallIds,
 ): ChatMessage {
-  const text = content + errors.map(({ raw }) => raw).join("");
+  const text = content + errors.flatMap((error) => (standsInContent(error) ? [] : error.raw)).join("");
   if (calls.length === 0) return { role: "assistant", content: text };
   const ids = new Set<string>();
   const tool_calls = calls.slice(0, mostCalls).map(({ id, name, arguments: args }) => ({

@@ -2,6 +2,7 @@ import { stringifyLosslessJson } from "../../data/lossless-json.ts";
 import type { Tokenizer } from "../../data/tokenizer.ts";
 import type { ToolSchema } from "../tool.ts";
 import type { AnswerDelta, ParsedAnswer } from "../tool-parser.ts";
+import { standsInContent } from "../tool-parsing/answer-writer.ts";
 import type { Answer, ChatAnswer } from "./gateway-session.ts";
 
 /** What all objects of one response have in common. */
@@ -110,7 +111,7 @@ function* chatDeltas(answer: ChatAnswer, tools: readonly ToolSchema[]): Generato
     if (delta.type === "call") {
       if (delta.index < calls.length) yield { tool_calls: [{ index: delta.index, ...wireCall(calls[delta.index]!) }] };
     } else if (delta.type === "error") {
-      yield { content: delta.error.raw };
+      if (!standsInContent(delta.error)) yield { content: delta.error.raw };
     } else if (delta.type !== "retract") {
       for (const text of pieces(delta.text)) {
         yield delta.type === "content" ? { content: text } : { reasoning_content: text };

@@ -22,6 +22,8 @@ export const TOO_MANY = `more than ${MAX_ENTRIES} calls in one answer: the rest 
 const UNTERMINATED = "tool call inside unterminated reasoning";
 const UNANSWERED = "tool call inside reasoning that nothing follows";
 const AFTER_TURN = "tool call after the end of the turn";
+/** Whether the text of an error is content as well. */
+export const standsInContent = ({ reason }: ToolCallError): boolean => reason === AFTER_TURN;
 const CUT_OFF = "not executed: the answer was cut off by the length limit";
 /** Reason of a call that the end of the answer cut off. */
 export const TRUNCATED = "truncated";

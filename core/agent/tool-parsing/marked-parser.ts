@@ -8,6 +8,11 @@ import { TurnEnd } from "./turn-end.ts";
 /** Opening and closing tag of reasoning. */
 type ReasoningTags = readonly [open: string, close: string];
 
+/** A token of that kind is written in no prose, unlike `</s>`, `<pad>` and `[EOS]`. */
+const IS_SPECIAL = /[|｜]/;
+/** What starts the next turn behind an end of the other kind. */
+const TURNS = ["[INST]", "<s>", "<|im_user|>", "<|im_system|>", "<|im_assistant|>"];
+
 const THINK: readonly ReasoningTags[] = [["<think>", "</think>"]];
 
 /**
@@ -140,7 +145,9 @@ export abstract class MarkedToolParser extends StreamingToolParser {
     do yield* source.skipSpace();
     while (yield* source.take(...this.ends));
     if (yield* source.atEnd()) return;
-    out.content(source.text.slice(from, source.at));
+    const tokens = source.text.slice(from, source.at);
+    out.content(tokens);
+    if (!IS_SPECIAL.test(tokens) && !(yield* source.seesAny(TURNS))) return;
     const inner = this.innerStream(turn);
     const tell = (piece: string): void => {
       out.content(piece);
