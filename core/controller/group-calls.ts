@@ -1,6 +1,7 @@
 import type { DataProto } from "../batch/data-proto.ts";
 import { isVerlError, VerlError } from "../errors/index.ts";
 import type { Logger } from "../registry/index.ts";
+import { disposedGroup } from "./rank-end.ts";
 import { callFailure } from "./call-failure.ts";
 import { DataProtoFuture } from "./data-proto-future.ts";
 import type { DispatchTarget } from "./dispatch.ts";
@@ -44,12 +45,15 @@ export class GroupCalls implements DispatchTarget {
   byModes(method: string, args: readonly unknown[]): Promise<unknown> {
     const options = this.methods.get(method);
     const result = this.begin(method, () => {
-      const work = (): Promise<unknown> => this.run(method, options!, args);
-      if (!options!.blocking) return work();
+      let waits = true;
+      const work = (): Promise<unknown> => this.run(method, options!, args, () => (waits = false));
+      const watched = (result: Promise<unknown>): Promise<unknown> =>
+        this.shared.whileWaiting(this.prefix + method, result, () => waits);
+      if (!options!.blocking) return watched(work());
       // What has still to be made may take this group to make it. One that fails does so in the call.
       const unmade = args.filter((arg) => arg instanceof DataProtoFuture && !arg.begun);
       const make = (): Promise<unknown> => Promise.allSettled(unmade);
-      return this.shared.turns.take(work, unmade.length > 0 ? make : undefined);
+      return watched(this.shared.turns.take(work, unmade.length > 0 ? make : undefined));
     });
     return options && joinsBatches(options) ? new DataProtoFuture(result as Promise<DataProto>) : result;
   }
@@ -90,17 +94,22 @@ export class GroupCalls implements DispatchTarget {
 
   /** Why nothing can be asked of the group any more. */
   disposedBefore(method: string): VerlError {
-    return new VerlError("VERL_WORKER_DIED", `${this.name} has been disposed; the call was ${method}.`, {
-      hint: "Dispose a group after its last call.",
-    });
+    return disposedGroup(this.name, method);
   }
 
-  private async run(method: string, options: MethodOptions, given: readonly unknown[]): Promise<unknown> {
+  /** @param begins is called as the ranks begin */
+  private async run(
+    method: string,
+    options: MethodOptions,
+    given: readonly unknown[],
+    begins: () => void,
+  ): Promise<unknown> {
     const args = options.materializeFutures ? await this.materialize(method, given) : given;
     const query = this.besideOf(method, QUERY);
     const target = { name: this.name, worldSize: this.worldSize, mesh: (mesh: string) => this.placesIn(mesh, query) };
     const call = new DispatchedCall(target, method, options, args);
     const { lists, ranks } = await call.spread();
+    begins();
     return call.gather(await this.together(ranks, method, lists), ranks);
   }
 

@@ -33,6 +33,12 @@ export function disposedRank({ group, rank, place, method }: Omit<RankCall, "arg
   );
 }
 
+/** A call of a group that has ended before any rank began it. */
+export const disposedGroup = (group: string, method: string): VerlError =>
+  new VerlError("VERL_WORKER_DIED", `${group} has been disposed; the call was ${method}.`, {
+    hint: "Dispose a group after its last call.",
+  });
+
 /** A call of a rank that has ended by itself, or with its transport. @param cause what ended it, where it told */
 export function deadRank(
   { group, rank, place, method }: Omit<RankCall, "args">,

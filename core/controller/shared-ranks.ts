@@ -2,7 +2,7 @@ import type { VerlError } from "../errors/index.ts";
 import type { Logger } from "../registry/index.ts";
 import type { GroupCall } from "./group-call.ts";
 import type { HealthEvent } from "./health.ts";
-import { deadRank } from "./rank-end.ts";
+import { deadRank, disposedGroup } from "./rank-end.ts";
 import { thrownText } from "./thrown-text.ts";
 import type { RankHandle } from "./transport.ts";
 import { Turns } from "./turns.ts";
@@ -25,8 +25,8 @@ export class SharedRanks {
   private users = 0;
   /** The first rank that died. */
   private death: HealthEvent | undefined;
-  /** Ends each call that is under way, where a rank dies. */
-  private readonly ends = new Set<(death: HealthEvent) => void>();
+  /** Ends each call that is under way or waits, where a rank dies or the last group leaves. */
+  private readonly ends = new Set<(why: (method: string) => VerlError) => void>();
 
   /** @param name of the first group, for messages about the ranks. */
   constructor(
@@ -47,9 +47,29 @@ export class SharedRanks {
     if (this.users > 0) return;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<"late">((resolve) => (timer = setTimeout(() => resolve("late"), LEAVE_S * 1000)));
-    if ((await Promise.race([this.turns.end, late])) === "late") this.interrupt("the group is disposed");
+    // After a death no call has anything to wait for.
+    const isOver = this.death === undefined && (await Promise.race([this.turns.end, late])) !== "late";
+    if (!isOver) this.interrupt("the group is disposed");
     clearTimeout(timer);
     await Promise.all(this.handles.map((handle) => handle.dispose()));
+    for (const end of this.ends) end((method) => disposedGroup(this.name, method));
+  }
+
+  /**
+   * The result of a call that waits: for its turn, or for another group, which may take long. Where a rank has died or dies meanwhile, it
+   * fails at once.
+   * @param waits false once the ranks do the call, whose end `begin` watches
+   */
+  whileWaiting<T>(method: string, result: Promise<T>, waits: () => boolean): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const end = (why: (method: string) => VerlError): void => {
+        if (waits()) reject(why(method));
+      };
+      this.ends.add(end);
+      result.then(resolve, reject).finally(() => this.ends.delete(end));
+      const { death } = this;
+      if (death) end((asked) => this.lost(death, asked));
+    });
   }
 
   /**
@@ -72,7 +92,7 @@ export class SharedRanks {
       }),
     );
     const lost = new Promise<never>((_, reject) => {
-      const end = (death: HealthEvent): void => reject(this.lost(death, method));
+      const end = (why: (method: string) => VerlError): void => reject(why(method));
       this.ends.add(end);
       // A rank that lives may still be at its part when the call has failed, and keeps the lane.
       void Promise.allSettled(parts).then(() => {
@@ -93,7 +113,7 @@ export class SharedRanks {
     const parts = this.begin(ranks, method, work).map((part) =>
       part.catch((error: unknown) => {
         failures.push(error);
-        if (this.death) throw error;
+        if (this.death) throw failures[0];
       }),
     );
     const outputs = await Promise.all(parts);
@@ -118,7 +138,7 @@ export class SharedRanks {
       this.log.warn(sentence);
       // The others may wait for it.
       this.interrupt(`rank ${event.rank} ${event.reason}`);
-      for (const end of this.ends) end(event);
+      for (const end of this.ends) end((method) => this.lost(event, method));
     }
   }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import fc from "fast-check";
 import { DataProto } from "../../core/batch/data-proto.ts";
 import { NdArray } from "../../core/batch/nd-array.ts";
+import { DataProtoFuture } from "../../core/controller/data-proto-future.ts";
 import type { HealthLimits } from "../../core/controller/health.ts";
 import { InlineTransport } from "../../core/controller/inline-transport.ts";
 import { Listener } from "../../core/controller/listener.ts";
@@ -183,6 +184,35 @@ describe("a rank in a thread that", () => {
         expect(error.message).toMatch(/^Rank 0 of Fragile \(thread \d+\) exited with code 3; the call was \w+\.$/);
       }
     });
+  });
+
+  it("exits fails what waits for a batch that never comes, what stands behind that, and what is asked for later", async () => {
+    await withGroup(async (group) => {
+      const never = new DataProtoFuture(() => new Promise(() => undefined));
+      const calls = [failure(group.double(never)), failure(group.fine())];
+      void failure(group.executeRank(0, "firstOnly", null, true));
+      for (const error of [...(await Promise.all(calls)), await failure(group.double(never))])
+        expect(error).toMatchObject({ code: "VERL_WORKER_DIED", details: { rank: 0, reason: "exited with code 3" } });
+    });
+  });
+
+  it("exits behind another's failure leaves that the reason", async () => {
+    await withGroup(async (group) => {
+      const call = failure(group.firstFails());
+      // Answers come in order: by now the failure is known.
+      await group.executeRank(0, "firstOnly", null);
+      void failure(group.executeRank(1, "firstOnly", null, true));
+      expect((await call).message).toMatch(/^Rank 0 of Fragile .*the root cause/);
+    });
+  });
+
+  it("is disposed with calls that still wait for a batch, which fail then", async () => {
+    let call: Promise<Error> | undefined;
+    await withGroup((group) => {
+      call = failure(group.double(new DataProtoFuture(() => new Promise(() => undefined))));
+      return Promise.resolve();
+    });
+    expect((await call!).message).toBe("Fragile has been disposed; the call was double.");
   });
 
   it.each([

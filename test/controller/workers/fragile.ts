@@ -81,6 +81,13 @@ export class Fragile extends Worker {
     if (this.rank > 0) await new Promise(() => undefined);
   }
 
+  /** The first rank fails, the others never end. */
+  @register({ dispatchMode: "ONE_TO_ALL", blocking: false })
+  async firstFails(): Promise<void> {
+    if (this.rank === 0) throw new RangeError("the root cause");
+    await new Promise(() => undefined);
+  }
+
   @register({ dispatchMode: "ONE_TO_ALL" })
   firstOnlyInTurn(): Promise<void> {
     return this.firstOnly(null);
