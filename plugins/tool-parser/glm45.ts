@@ -2,7 +2,7 @@ import {
   MarkedToolParser,
   Markers,
   readTaggedJson,
-  strayClose,
+  readStrayClose,
   TRUNCATED,
   type Scan,
   type TextSource,
@@ -50,10 +50,7 @@ export class Glm45ToolParser extends MarkedToolParser {
 
   protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
     const { source, out } = turn;
-    if (open === CLOSE) {
-      strayClose(turn, from);
-      return true;
-    }
+    if (open === CLOSE) return yield* readStrayClose(turn, from);
     yield* source.skipSpace();
     if (yield* source.seesAny(["{", "[", "```"])) return yield* readTaggedJson(turn, from, JSON_TAG);
 

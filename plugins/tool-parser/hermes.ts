@@ -5,7 +5,7 @@ import {
   peekJson,
   readCallObjects,
   readTaggedJson,
-  strayClose,
+  readStrayClose,
   type CallItem,
   type MarkGuard,
   type Scan,
@@ -41,8 +41,7 @@ export class HermesToolParser extends MarkedToolParser {
   protected read(open: string, turn: Turn, from: number): Scan<boolean> {
     if (open === OPEN) return readTaggedJson(turn, from, TAG);
     if (open === BRACE) return readUntagged(turn, from);
-    strayClose(turn, from);
-    return turn.source.now(true);
+    return readStrayClose(turn, from);
   }
 }
 

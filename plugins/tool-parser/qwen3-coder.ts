@@ -3,7 +3,7 @@ import {
   MarkedToolParser,
   Markers,
   readTaggedJson,
-  strayClose,
+  readStrayClose,
   TRUNCATED,
   type Scan,
   type TextSource,
@@ -62,8 +62,7 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
       return true;
     }
     if (open !== OPEN) {
-      strayClose(turn, from);
-      return true;
+      return yield* readStrayClose(turn, from);
     }
     yield* source.skipSpace();
     if (yield* source.take(OPEN)) yield* source.skipSpace();

@@ -211,5 +211,35 @@ const DSML = (
   ] satisfies Omit<ParserCase, "format">[]
 ).map((given): ParserCase => ({ ...given, format: "deepseek_v3_2" }));
 
+/** Prose about the tags of a format. */
+const MENTIONS = (
+  [
+    ["hermes", "You close a call with `</tool_call>`, and that is all."],
+    ["hermes", "The tags are <tool_call> and </tool_call>. So."],
+    ["hermes", 'It ends with "</tool_call>"'],
+    ["qwen3_coder", "In the format, </parameter> closes a value and </function> the call."],
+    ["qwen3_coder", "Write `</tool_call>` last."],
+    ["glm45", "Write `</tool_call>` last."],
+  ] as const
+).map(([format, text]): ParserCase => ({ name: `prose: ${text}`, format, text, content: text }));
+const NO_MENTIONS = (
+  [
+    ["hermes", '{"name": "f", oops}</tool_call> So.'],
+    ["hermes", "f</tool_call>\nSo."],
+    ["hermes", "f</tool_call></tool_call>"],
+    ["hermes", "<tool_call>f</tool_call> So."],
+    ["qwen3_coder", "ls\n</parameter>\n</function>"],
+  ] as const
+).map(([format, text]): ParserCase => ({
+  name: `tags that end something like a call: ${JSON.stringify(text)}`,
+  format,
+  text,
+  content: text
+    .replace(/<tool_call>f/g, "")
+    .replaceAll(/<\/\w+>/g, "")
+    .trim(),
+  errors: [text.startsWith("<") ? "not valid JSON" : "closing tag without a call"],
+}));
+
 /** Tags that are none of the format, or stand where they should not. */
-export const TAG_CASES: readonly ParserCase[] = [...CODER, ...GLM, ...DSML];
+export const TAG_CASES: readonly ParserCase[] = [...CODER, ...GLM, ...DSML, ...MENTIONS, ...NO_MENTIONS];

@@ -47,6 +47,8 @@ export class AnswerWriter {
   /** Reasoning that has ended, as long as nothing follows it. Where calls may be taken out of it, it is not told yet. */
   thoughts = "";
   private lookalikes = 0;
+  /** Of the content so far, white space apart. */
+  lastLetter = "";
   /** True right after a call or an error, white space apart: a closing tag there belongs to it. */
   afterCall = false;
   private readonly names: ReadonlySet<unknown>;
@@ -82,6 +84,7 @@ export class AnswerWriter {
       this.begin();
     }
     this.contentText += text;
+    this.lastLetter = text.trimEnd().at(-1) ?? this.lastLetter;
     if (this.options.onDelta) this.tell({ type: "content", text });
   }
 
@@ -148,7 +151,7 @@ export class AnswerWriter {
   retract(text: string): void {
     this.reasoningText = this.options.recoverReasoning ? "" : text;
     [this.entries, this.raws] = [[], []];
-    [this.contentText, this.told, this.afterCall, this.isBlank] = ["", 0, false, true];
+    [this.contentText, this.lastLetter, this.told, this.afterCall, this.isBlank] = ["", "", 0, false, true];
     this.tell({ type: "retract", reasoning: this.reasoningText });
     this.reasoned(text);
   }

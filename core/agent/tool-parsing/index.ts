@@ -7,6 +7,7 @@ export {
   readArgumentsCall,
   readCallObjects,
   readTaggedJson,
+  readStrayClose,
   strayClose,
   takeFence,
   type ArgumentsSyntax,

@@ -146,12 +146,15 @@ export function* readTaggedJson(turn: Turn, from: number, syntax: TagSyntax): Sc
 }
 
 /** A tag with something else than JSON in it: an error, unless it is prose that only mentions the tag. */
-function* readNoJson({ source, out }: Turn, from: number, { close, boundaries }: TagSyntax): Scan<boolean> {
+function* readNoJson({ source, out }: Turn, from: number, { open, close, boundaries }: TagSyntax): Scan<boolean> {
   const start = source.at;
   const hit = yield* source.until(boundaries);
   const body = source.text.slice(start, source.at).trim();
-  if (hit === close) source.at += close.length;
-  else if (body !== "" && !/["{[]/.test(body)) return false;
+  if (hit === close) {
+    source.at += close.length;
+    const isApart = isBlank(source.text.charCodeAt(from + open.length));
+    if (isApart && body !== "" && !/["{[]/.test(body) && (yield* goesOn(source))) return false;
+  } else if (body !== "" && !/["{[]/.test(body)) return false;
   out.error(source.text.slice(from, source.at), hit === undefined && body === "" ? TRUNCATED : NOT_JSON);
   return true;
 }
@@ -243,7 +246,35 @@ function* readEncodedObject(source: TextSource): Scan<string | undefined> {
   return value;
 }
 
-/** A closing tag outside a call: part of the call before it, or an error. */
+/** A closing token outside a call: part of the call before it, or an error. */
 export function strayClose({ source, out }: Turn, from: number): void {
   if (!out.afterCall) out.error(source.text.slice(from, source.at), "a closing tag without a call");
+}
+
+/** A closing tag outside a call: as `strayClose`, unless it is prose that only mentions the tag. */
+export function* readStrayClose(turn: Turn, from: number): Scan<boolean> {
+  const { out } = turn;
+  if (!out.afterCall && (yield* isMention(turn))) return false;
+  strayClose(turn, from);
+  return true;
+}
+
+const isBlank = (code: number): boolean => code === 32 || code === 9;
+const QUOTES = ['"', "'", "`"];
+
+/** Whether the words of a line go on behind a tag: those that end calls have the end of the line there, or another tag. */
+function* goesOn(source: TextSource): Scan<boolean> {
+  const { at } = source;
+  yield* source.skipWhile(isBlank);
+  const next = yield* source.peek();
+  source.at = at;
+  return next !== "" && !["\n", "\r", "<"].includes(next);
+}
+
+/** Whether a tag that has been read stands in a line of prose, or in quotes, and not behind something like a call. */
+function* isMention({ source, out }: Turn): Scan<boolean> {
+  const before = out.lastLetter;
+  const next = yield* source.peek();
+  if (QUOTES.includes(before) && before === next) return true;
+  return before !== "" && !['"', "}", "]", ">"].includes(before) && (yield* goesOn(source));
 }
