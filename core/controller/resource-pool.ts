@@ -1,5 +1,6 @@
 import { MAX_PLACES } from "../config/max-places.ts";
 import { VerlError } from "../errors/index.ts";
+import { didYouMean } from "./group-arguments.ts";
 import { kindOf } from "./kind-of.ts";
 import type { Resources } from "./node-resources.ts";
 
@@ -43,9 +44,9 @@ export class ResourcePool {
   constructor(slots: { readonly of: readonly Slot[] }, options?: ResourcePoolOptions);
   constructor(
     given: readonly number[] | { readonly of: readonly Slot[] },
-    { name = "pool", maxColocateCount = 10, perPlace = { CPU: 1 } }: ResourcePoolOptions = {},
+    { name = "pool", maxColocateCount = 10, perPlace = { CPU: 1 }, ...unknown }: ResourcePoolOptions = {},
   ) {
-    requireOptions(name, maxColocateCount, perPlace);
+    requireOptions(name, maxColocateCount, perPlace, unknown);
     this.name = name;
     this.maxColocateCount = maxColocateCount;
     this.perPlace = { ...perPlace };
@@ -192,7 +193,11 @@ const sameAmounts = (a: Resources, b: Resources): boolean =>
   Object.keys({ ...a, ...b }).every((name) => (a[name] ?? 0) === (b[name] ?? 0));
 
 /** @throws VERL_CONTROLLER_POOL */
-function requireOptions(pool: string, maxColocateCount: unknown, perPlace: unknown): void {
+function requireOptions(pool: string, maxColocateCount: unknown, perPlace: unknown, unknown: object): void {
+  const [strange] = Object.keys(unknown);
+  if (strange !== undefined) {
+    throw poolError(`The pool "${pool}" has no option "${strange}".`, `${didYouMean(strange, OPTIONS)}${TAKES}`);
+  }
   if (!(Number.isSafeInteger(maxColocateCount) && Number(maxColocateCount) >= 1)) {
     throw poolError(
       `The pool "${pool}" is to hold ${shown(maxColocateCount)} worker groups side by side (maxColocateCount).`,
@@ -208,5 +213,8 @@ function requireOptions(pool: string, maxColocateCount: unknown, perPlace: unkno
     "Give amounts of 0 or more by name, one of them above 0: { CPU: 1, GPU: 1 }.",
   );
 }
+
+const OPTIONS = ["name", "maxColocateCount", "perPlace"];
+const TAKES = `Options of a pool: ${OPTIONS.join(", ")}. Devices are amounts of a place: perPlace: { GPU: 1 }.`;
 
 const shown = (value: unknown): string => (typeof value === "number" ? String(value) : kindOf(value));

@@ -81,6 +81,7 @@ describe("a resource pool", () => {
 
 describe("a resource pool that is asked for nonsense", () => {
   it.each<[object, string]>([
+    [{ useGpu: true }, 'no option "useGpu"'],
     [{ maxColocateCount: 0 }, "0 worker groups side by side"],
     [{ maxColocateCount: -1 }, "-1 worker groups side by side"],
     [{ maxColocateCount: 1.5 }, "1.5 worker groups side by side"],
