@@ -1,7 +1,6 @@
 import type { DataProto } from "../batch/data-proto.ts";
 import { isVerlError, VerlError } from "../errors/index.ts";
 import type { Logger } from "../registry/index.ts";
-import { disposedGroup } from "./rank-end.ts";
 import { callFailure } from "./call-failure.ts";
 import { DataProtoFuture } from "./data-proto-future.ts";
 import type { DispatchTarget } from "./dispatch.ts";
@@ -10,6 +9,7 @@ import { didYouMean } from "./group-arguments.ts";
 import type { GroupCall } from "./group-call.ts";
 import { kindOf, quoted } from "./kind-of.ts";
 import { joinsBatches } from "./method-modes.ts";
+import { disposedGroup } from "./rank-end.ts";
 import { refusedArguments } from "./refused-arguments.ts";
 import type { MethodOptions } from "./register.ts";
 import type { SharedRanks } from "./shared-ranks.ts";

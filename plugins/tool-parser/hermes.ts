@@ -12,7 +12,7 @@ import {
   type TextSource,
   type Turn,
 } from "verl";
-import { headOf } from "./json-head.ts";
+import { beforeCall } from "./json-head.ts";
 
 const [OPEN, CLOSE, BRACE] = ["<tool_call>", "</tool_call>", "{"] as const;
 const ENDS = ["<|im_end|>", "<|endoftext|>"];
@@ -32,7 +32,7 @@ export class HermesToolParser extends MarkedToolParser {
   protected readonly opens = [OPEN, CLOSE, BRACE];
   protected override readonly ends = ENDS;
   protected override readonly hidesEnds = true;
-  protected override readonly guard: MarkGuard = startsCall;
+  protected override readonly guard: MarkGuard = beforeCall(BRACE);
 
   protected override skips(open: string, { source }: Turn): number {
     return open === BRACE ? (source.resultOf(peekNoCall(source)) ?? 0) : 0;
@@ -43,13 +43,6 @@ export class HermesToolParser extends MarkedToolParser {
     if (open === BRACE) return readUntagged(turn, from);
     return readStrayClose(turn, from);
   }
-}
-
-/** A brace counts where a key follows with which calls start. */
-function startsCall(mark: string, text: string, at: number): boolean | undefined {
-  if (mark !== BRACE) return true;
-  const head = headOf(mark, text, at);
-  return head && head === "usual";
 }
 
 /** How many letters are content, of what starts with a brace; 0: a call whose opening tag is missing. */

@@ -1,4 +1,4 @@
-import { isSpace } from "verl";
+import { isSpace, type MarkGuard } from "verl";
 
 /** What an object shows of itself before it is read: `usual` starts as calls do, `other` is one with another first key: a call still, or data. */
 export type JsonHead = "usual" | "other" | "none";
@@ -36,6 +36,15 @@ export function headOf(mark: string, text: string, at: number): JsonHead | undef
   if (text.charCodeAt(i) === OPEN_OBJECT) return headOfObject(text, i + 1);
   return i < text.length ? "none" : undefined;
 }
+
+/** A guard by which a mark of JSON counts where an object follows that starts as calls do. Other marks always count. */
+export const beforeCall =
+  (mark: string): MarkGuard =>
+  (hit, text, at) => {
+    if (hit !== mark) return true;
+    const head = headOf(mark, text, at);
+    return head && head === "usual";
+  };
 
 function headOfObject(text: string, at: number): JsonHead | undefined {
   const from = pastSpace(text, at);

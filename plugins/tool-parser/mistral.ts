@@ -14,7 +14,7 @@ import {
   type Turn,
 } from "verl";
 import { isCall, readBareJson } from "./bare-json.ts";
-import { headOf } from "./json-head.ts";
+import { beforeCall } from "./json-head.ts";
 import { isName } from "./python-call.ts";
 
 const [CALLS, ARGS, ID, LIST] = ["[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "["] as const;
@@ -38,7 +38,7 @@ const MAX_UNMARKED = 1000;
 export class MistralToolParser extends MarkedToolParser {
   protected readonly opens = [CALLS, LIST];
   protected override readonly ends = ENDS;
-  protected override readonly guard: MarkGuard = startsCalls;
+  protected override readonly guard: MarkGuard = beforeCall(LIST);
   protected override readonly reasoningTags = [
     ["[THINK]", "[/THINK]"],
     ["<think>", "</think>"],
@@ -147,13 +147,6 @@ export class MistralToolParser extends MarkedToolParser {
       yield* readArgumentsCall(turn, from, { name, id, repaired: repaired || inBrackets }, syntax);
     }
   }
-}
-
-/** A bracket counts where an object follows that starts as calls do. */
-function startsCalls(mark: string, text: string, at: number): boolean | undefined {
-  if (mark !== LIST) return true;
-  const head = headOf(mark, text, at);
-  return head && head === "usual";
 }
 
 /** Whether the next call comes, or the turn ends, where arguments should come. */

@@ -104,7 +104,7 @@ export function emitCalls({ source, out }: Turn, from: number, items: readonly C
 export interface TagSyntax {
   open: string;
   close: string;
-  /** Both of them. */
+  /** Both of them, and what else shows that a call is over. */
   boundaries: Markers;
 }
 
