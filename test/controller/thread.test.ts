@@ -198,7 +198,10 @@ describe("a rank in a thread that", () => {
 
   it("exits behind another's failure leaves that the reason", async () => {
     await withGroup(async (group) => {
-      const call = failure(group.firstFails());
+      let tell!: () => void;
+      const begun = new Promise<void>((resolve) => (tell = resolve));
+      const call = failure(group.firstFails(new Listener(() => tell())));
+      await begun;
       // Answers come in order: by now the failure is known.
       await group.executeRank(0, "firstOnly", null);
       void failure(group.executeRank(1, "firstOnly", null, true));

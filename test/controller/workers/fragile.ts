@@ -81,10 +81,13 @@ export class Fragile extends Worker {
     if (this.rank > 0) await new Promise(() => undefined);
   }
 
-  /** The first rank fails, the others never end. */
+  /** The first rank tells that it has begun and fails, the others never end. */
   @register({ dispatchMode: "ONE_TO_ALL", blocking: false })
-  async firstFails(): Promise<void> {
-    if (this.rank === 0) throw new RangeError("the root cause");
+  async firstFails(begun: Listener<unknown>): Promise<void> {
+    if (this.rank === 0) {
+      begun.tell(this.rank);
+      throw new RangeError("the root cause");
+    }
     await new Promise(() => undefined);
   }
 
