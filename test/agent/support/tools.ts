@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { functionTool } from "../../../core/agent/function-tool.ts";
 import { Tool, type ToolContext, type ToolResult, type ToolSchema } from "../../../core/agent/tool.ts";
 import { provide } from "../../../core/registry/index.ts";
@@ -24,7 +24,8 @@ class Recorded extends Tool {
 
   async execute(instance: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult> {
     events.push(`execute ${instance} ${JSON.stringify(args)}`);
-    await sleep(5);
+    // The others begin meanwhile; a deadline, however short, comes later.
+    await turn();
     events.push(`done ${instance}`);
     if (args.fail === true) throw new Error("no luck");
     return { content: "ok", reward: 0.25 };
