@@ -17,17 +17,9 @@ import {
 import { headOf } from "./json-head.ts";
 
 const FENCE = "```";
-const BOUNDARIES = new Markers([
-  "\n{",
-  "\n[",
-  "; {",
-  ";{",
-  ', {"name"',
-  ',{"name"',
-  FENCE,
-  "<|python_tag|>",
-  "<|python_start|>",
-]);
+const BEHIND = ["\n{", "\n[", "; {", ";{", ', {"name"', ',{"name"', FENCE, "<|python_tag|>", "<|python_start|>"];
+/** What a broken call reaches to at most. @param others What else a format has: marks of calls, ends of turns. */
+export const jsonBoundaries = (others: readonly string[]): Markers => new Markers([...BEHIND, ...others]);
 const NAME = /["'“”‘’](?:name|function)["'“”‘’]/;
 const ARGUMENTS = /["'“”‘’](?:arguments|parameters)["'“”‘’]/;
 
@@ -46,9 +38,10 @@ export function skipsBareJson(open: string, turn: Turn): number {
  * Reads calls that stand as JSON in an answer: alone, in a list, or in a code block. An object counts as a call when it has a name and
  * `arguments` (or `parameters`), or the name of a tool on offer; other JSON is content as a whole, whatever objects are in it. The source
  * stands right after `open`.
+ * @param boundaries What a broken call reaches to at most.
  * @returns False when no call starts there.
  */
-export function* readBareJson(open: string, turn: Turn, from: number): Scan<boolean> {
+export function* readBareJson(open: string, turn: Turn, from: number, boundaries: Markers): Scan<boolean> {
   const { source, out } = turn;
   const head = headOf(open, source.text, source.at);
   source.at = from;
@@ -64,7 +57,7 @@ export function* readBareJson(open: string, turn: Turn, from: number): Scan<bool
   }
 
   const items: CallItem[] = [];
-  const cut = yield* readCallObjects(turn, BOUNDARIES, items);
+  const cut = yield* readCallObjects(turn, boundaries, items);
   const calls: CallItem[] = [];
   const others: CallItem[] = [];
   for (const item of items) (isCall(item, turn) ? calls : others).push(item);

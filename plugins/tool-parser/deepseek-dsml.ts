@@ -1,4 +1,14 @@
-import { isSpace, Markers, parseJson, readArgumentsCall, TRUNCATED, type MarkGuard, type Scan, type Turn } from "verl";
+import {
+  isSpace,
+  Markers,
+  parseJson,
+  readArgumentsCall,
+  TRUNCATED,
+  type MarkGuard,
+  type Scan,
+  type TextSource,
+  type Turn,
+} from "verl";
 import { isClosingTags, readRawValue, shown, type RawValue, type RawValueSyntax } from "./raw-value.ts";
 import { SectionedToolParser, type SectionMarks } from "./sectioned.ts";
 
@@ -89,6 +99,15 @@ export class DeepSeekDsmlToolParser extends SectionedToolParser {
       if (!out.knows(name)) return false;
     }
     return yield* super.read(open, turn, from);
+  }
+
+  /** A tag has its name right behind it, and a section a tag. */
+  protected override *seesCall(source: TextSource): Scan<boolean> {
+    const { at } = source;
+    yield* source.skipSpace();
+    const seen = (yield* source.seesAny(["name", "<"])) !== undefined;
+    source.at = at;
+    return seen;
   }
 
   protected *readCall(turn: Turn, from: number): Scan {

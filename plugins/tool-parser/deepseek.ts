@@ -18,8 +18,9 @@ const MARKS = {
 const MARK_TEXTS = Object.values(MARKS)
   .flat()
   .filter((mark) => !mark.startsWith(TYPE));
-const HEADER_END = new Markers([...SEPARATORS, ...MARK_TEXTS]);
-const NAME_END = new Markers(["\n", FENCE, "{", ...MARK_TEXTS]);
+const ENDS = ["<｜end▁of▁sentence｜>"];
+const HEADER_END = new Markers([...SEPARATORS, ...MARK_TEXTS, ...ENDS]);
+const NAME_END = new Markers(["\n", FENCE, "{", ...MARK_TEXTS, ...ENDS]);
 /** Arguments that are none look otherwise. */
 const NAME = /^(?!null$|None$)[^\s"'{}[\](),]+$/;
 
@@ -35,7 +36,7 @@ const NAME = /^(?!null$|None$)[^\s"'{}[\](),]+$/;
  *     <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Oslo"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>
  */
 export class DeepSeekToolParser extends SectionedToolParser {
-  protected override readonly ends = ["<｜end▁of▁sentence｜>"];
+  protected override readonly ends = ENDS;
 
   constructor() {
     super(MARKS);
@@ -52,7 +53,12 @@ export class DeepSeekToolParser extends SectionedToolParser {
     if (!(yield* source.seesAny(["{", "[", FENCE, ...MARKS.callClose]))) {
       const start = source.at;
       const hit = yield* source.until(NAME_END);
-      if (hit === undefined) return out.error(source.text.slice(from, source.at), TRUNCATED);
+      if (hit === undefined || ENDS.includes(hit)) {
+        return out.error(
+          source.text.slice(from, source.at),
+          hit === undefined ? TRUNCATED : "the call has no arguments",
+        );
+      }
       const second = source.text.slice(start, source.at).trim();
       const end = source.at;
       yield* source.skipSpace();

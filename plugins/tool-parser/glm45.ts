@@ -46,7 +46,6 @@ const isKey = (code: number): boolean => code !== 60;
 export class Glm45ToolParser extends MarkedToolParser {
   protected readonly opens = [OPEN, CLOSE];
   protected override readonly ends = ENDS;
-  protected override readonly hidesEnds = true;
 
   protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
     const { source, out } = turn;

@@ -1,4 +1,5 @@
 import {
+  isQuoted,
   Markers,
   readArgumentsCall,
   StreamingToolParser,
@@ -29,7 +30,7 @@ const ARGUMENTS = { closes: [CALL, END, RETURN], boundaries: BODY_END, endCloses
 /**
  * gpt-oss (harmony): messages with a channel. `analysis` is reasoning, the rest is content, and whatever has a recipient is a call,
  * in whichever channel; the recipient stands before or after it. The prompt may have had the first `<|start|>assistant`. What the model
- * writes for others, a tool's result or the user's next message, is neither: it is passed over.
+ * writes for others, a tool's result or the user's next message, is neither: it is passed over. A mark in quotes is what a message speaks of.
  *
  *     <|channel|>analysis<|message|>Oslo, then.<|end|>
  *     <|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Oslo"}<|call|>
@@ -98,13 +99,28 @@ export class GptOssToolParser extends StreamingToolParser {
     }
     const reasons = (wordAfter(header, CHANNEL) || header.trim()).startsWith("analysis");
     let body = "";
-    const end = yield* source.until(reasons ? ANALYSIS_END : BODY_END, (text) => {
+    const tell = (text: string): void => {
       body += text;
       if (reasons) out.reasoning(text);
       else out.content(text);
-    });
+    };
+    let end = yield* source.until(reasons ? ANALYSIS_END : BODY_END, tell);
+    while (end !== undefined && !reasons && (yield* isSpokenOf(end, turn))) {
+      source.at += end.length;
+      tell(end);
+      end = yield* source.until(BODY_END, tell);
+    }
     if (end === CALL) out.error(header + MESSAGE + body, NO_RECIPIENT);
   }
+}
+
+/** Whether a mark that comes next stands in quotes; nothing is read. */
+function* isSpokenOf(mark: string, turn: Turn): Scan<boolean> {
+  const { at } = turn.source;
+  turn.source.at += mark.length;
+  const quoted = yield* isQuoted(turn);
+  turn.source.at = at;
+  return quoted;
 }
 
 /** What is said in a header that no body follows: all but the marks, the role and the channel, or the beginning of one at the end. */

@@ -31,7 +31,6 @@ const TAG = { open: OPEN, close: CLOSE, boundaries: new Markers([OPEN, CLOSE, ..
 export class HermesToolParser extends MarkedToolParser {
   protected readonly opens = [OPEN, CLOSE, BRACE];
   protected override readonly ends = ENDS;
-  protected override readonly hidesEnds = true;
   protected override readonly guard: MarkGuard = beforeCall(BRACE);
 
   protected override skips(open: string, { source }: Turn): number {

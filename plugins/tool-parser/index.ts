@@ -56,6 +56,7 @@ export const toolParsers = [
       "A call without closing tag, or with doubled tags, is read and marked as repaired; verl leaves it in the content.",
       "A call that cannot be read is an error with its text and reason; verl logs it.",
       "Reasoning is split off, and calls in it are not run; verl runs them.",
+      "Behind a token that ends the turn a call is an error, unless prose speaks of the token; verl runs it.",
     ],
     create: HermesToolParser,
   }),
@@ -80,7 +81,8 @@ export const toolParsers = [
     create: MistralToolParser,
   }),
   provide("tool_parser", "pythonic", {
-    description: "A list of Python calls: Llama 3.2 and others.",
+    description:
+      "A list of Python calls: Llama 3.2 and others. Where no tools are given, it must stand alone on its lines.",
     create: PythonicToolParser,
   }),
   provide("tool_parser", "qwen3_coder", {

@@ -1,6 +1,8 @@
-import { MarkedToolParser, type MarkGuard, type Scan, type Turn } from "verl";
-import { JSON_OPENS, readBareJson, skipsBareJson } from "./bare-json.ts";
+import { MarkedToolParser, type Markers, type MarkGuard, type Scan, type Turn } from "verl";
+import { JSON_OPENS, jsonBoundaries, readBareJson, skipsBareJson } from "./bare-json.ts";
 import { headOf } from "./json-head.ts";
+
+const ENDS = ["<|im_end|>", "<|eot_id|>", "<|endoftext|>", "</s>"];
 
 /**
  * Calls as plain JSON: alone, in a list, in a code block, around prose. An object counts as a call when it has a name and `arguments`
@@ -10,15 +12,17 @@ import { headOf } from "./json-head.ts";
  */
 export class JsonToolParser extends MarkedToolParser {
   protected readonly opens: readonly string[] = JSON_OPENS;
-  protected override readonly ends: readonly string[] = ["<|im_end|>", "<|eot_id|>", "<|endoftext|>", "</s>"];
+  protected override readonly ends: readonly string[] = ENDS;
   protected override readonly guard: MarkGuard = seesObject;
+
+  protected readonly boundaries: Markers = jsonBoundaries(ENDS);
 
   protected override skips(open: string, turn: Turn): number {
     return skipsBareJson(open, turn);
   }
 
   protected read(open: string, turn: Turn, from: number): Scan<boolean> {
-    return readBareJson(open, turn, from);
+    return readBareJson(open, turn, from, this.boundaries);
   }
 }
 

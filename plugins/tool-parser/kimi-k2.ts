@@ -8,7 +8,8 @@ const MARKS = {
   callOpen: ["<|tool_call_begin|>"],
   callClose: ["<|tool_call_end|>"],
 };
-const HEADER_END = new Markers([ARGUMENT, ...Object.values(MARKS).flat()]);
+const ENDS = ["<|im_end|>", "[EOS]", "[PAD]"];
+const HEADER_END = new Markers([ARGUMENT, ...Object.values(MARKS).flat(), ...ENDS]);
 
 /**
  * Kimi K2: a section of calls, each with an id that holds the name: `functions.NAME:INDEX`, where either end may be missing.
@@ -18,7 +19,7 @@ const HEADER_END = new Markers([ARGUMENT, ...Object.values(MARKS).flat()]);
  *     <|tool_calls_section_end|>
  */
 export class KimiK2ToolParser extends SectionedToolParser {
-  protected override readonly ends = ["<|im_end|>", "[EOS]", "[PAD]"];
+  protected override readonly ends = ENDS;
 
   constructor() {
     super(MARKS);

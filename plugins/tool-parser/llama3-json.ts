@@ -1,5 +1,14 @@
-import { emitCalls, Markers, readArgumentsCall, readCallObjects, type CallItem, type Scan, type Turn } from "verl";
-import { JSON_OPENS } from "./bare-json.ts";
+import {
+  emitCalls,
+  Markers,
+  readArgumentsCall,
+  readCallObjects,
+  standsApart,
+  type CallItem,
+  type Scan,
+  type Turn,
+} from "verl";
+import { JSON_OPENS, jsonBoundaries } from "./bare-json.ts";
 import { JsonToolParser } from "./json.ts";
 import { isName, readPythonCall } from "./python-call.ts";
 
@@ -15,7 +24,8 @@ const ARGUMENTS = {
 
 /**
  * Llama 3: JSON objects with `parameters`, after a tag or bare; several with `;` or a line break between them. The built-in tools of
- * 3.1 are written as `NAME.call(key="value")`, and tools of one's own in tags as well.
+ * 3.1 are written as `NAME.call(key="value")`, and tools of one's own in tags as well. A tag that stands in a line as a word does, with
+ * neither JSON nor a call of Python behind it, is content.
  *
  *     <|python_tag|>{"name": "get_weather", "parameters": {"city": "Oslo"}}; {"name": "get_time", "parameters": {}}
  *     {"name": "get_weather", "parameters": {"city": "Oslo"}}
@@ -24,6 +34,7 @@ const ARGUMENTS = {
 export class Llama3JsonToolParser extends JsonToolParser {
   protected override readonly opens = [TAG, FUNCTION, ...JSON_OPENS];
   protected override readonly ends = ENDS;
+  protected override readonly boundaries = jsonBoundaries([FUNCTION, ...ENDS]);
 
   protected override skips(open: string, turn: Turn): number {
     return open === TAG || open === FUNCTION ? 0 : super.skips(open, turn);
@@ -46,16 +57,19 @@ export class Llama3JsonToolParser extends JsonToolParser {
 
   private *readTagged(turn: Turn, from: number): Scan<boolean> {
     const { source, out } = turn;
+    const apart = yield* standsApart(turn);
     yield* source.skipSpace();
     if (yield* source.seesAny(["{", "["])) {
       const items: CallItem[] = [];
       const cut = yield* readCallObjects(turn, BOUNDARIES, items);
       if (items.length > 0) emitCalls(turn, from, items, cut);
+      else if (apart) return false;
       else out.error(source.text.slice(from, source.at), "a list of calls without a call");
       return true;
     }
-    const call = yield* readPythonCall(source);
+    const call = yield* readPythonCall(source, ENDS);
     if (call === undefined) {
+      if (apart) return false;
       yield* source.until(BOUNDARIES);
       out.error(source.text.slice(from, source.at), "neither JSON nor a call follows the tag");
     } else if ("reason" in call) {

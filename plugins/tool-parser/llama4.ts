@@ -2,19 +2,21 @@ import {
   emitCalls,
   Markers,
   readCallObjects,
+  standsApart,
   type CallItem,
   type MarkGuard,
   type Scan,
   type TextSource,
   type Turn,
 } from "verl";
-import { JSON_OPENS, readBareJson, skipsBareJson } from "./bare-json.ts";
+import { JSON_OPENS, jsonBoundaries, readBareJson, skipsBareJson } from "./bare-json.ts";
 import { seesObject } from "./json.ts";
 import { seesPythonCall } from "./python-call.ts";
-import { END, PythonicToolParser, seesName, START, TAG } from "./pythonic.ts";
+import { END, ENDS, PythonicToolParser, seesName, START, TAG } from "./pythonic.ts";
 
-const BOUNDARIES = new Markers([START, END, '}{"', "\n{", "; {", ";{", "<|eom|>", "<|eot|>"]);
-const TAGS = new Markers([START, END]);
+const BOUNDARIES = new Markers([START, END, '}{"', "\n{", "; {", ";{", ...ENDS]);
+const BARE = jsonBoundaries(ENDS);
+const TAGS = new Markers([START, END, ...ENDS]);
 const QUOTES = ['"', "'", "“", "”", "‘", "’"];
 
 /**
@@ -41,12 +43,12 @@ export class Llama4ToolParser extends PythonicToolParser {
     if (open === END) return this.readAfterTag(turn);
     return open === TAG || isPython(open, source, source.at)
       ? super.read(open, turn, from)
-      : readBareJson(open, turn, from);
+      : readBareJson(open, turn, from, BARE);
   }
 
   private *readAfterTag(turn: Turn): Scan<boolean> {
-    yield* this.readObjects(turn, turn.source.at);
-    return true;
+    const apart = yield* standsApart(turn);
+    return (yield* this.readObjects(turn, turn.source.at)) || !apart;
   }
 
   private *readTag(turn: Turn, from: number): Scan<boolean> {

@@ -6,6 +6,7 @@ import {
   NOT_JSON,
   readArgumentsCall,
   readCallObjects,
+  standsApart,
   TRUNCATED,
   type CallItem,
   type MarkGuard,
@@ -13,23 +14,26 @@ import {
   type TextSource,
   type Turn,
 } from "verl";
-import { isCall, readBareJson } from "./bare-json.ts";
+import { isCall, jsonBoundaries, readBareJson } from "./bare-json.ts";
 import { beforeCall } from "./json-head.ts";
 import { isName } from "./python-call.ts";
 
 const [CALLS, ARGS, ID, LIST] = ["[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "["] as const;
-const AFTER_NAME = new Markers([ARGS, ID, CALLS, "{", "\n"]);
 const ENDS = ["</s>", "<pad>"];
+const AFTER_NAME = new Markers([ARGS, ID, CALLS, "{", "\n", ...ENDS]);
+const AFTER_CALLED = [ARGS, ID, "{", "("];
 const ARGUMENTS = { closes: [], boundaries: new Markers([CALLS, ...ENDS]) };
 const BRACKETED_ARGUMENTS = { closes: [")"], boundaries: new Markers([")", CALLS, ...ENDS]) };
-const BROKEN_ITEM = new Markers([CALLS, ', {"name"', ',{"name"', ',\n{"name"']);
+const BROKEN_ITEM = new Markers([CALLS, ', {"name"', ',{"name"', ',\n{"name"', ...ENDS]);
+const BARE = jsonBoundaries([CALLS, ...ENDS]);
 /** What names do not have, but prose has. */
 const NO_NAME = /[\s"'[\](){}<>,;]/;
 /** Calls without a mark that are read after one that has it. */
 const MAX_UNMARKED = 1000;
 
 /**
- * Mistral. Tokenizers up to v7 write a list, later ones a name and arguments, with or without a mark between them.
+ * Mistral. Tokenizers up to v7 write a list, later ones a name and arguments, with or without a mark between them. A mark that stands in a
+ * line as a word does, with neither a list nor an object behind it, nor a name with arguments or of a tool on offer, is content.
  *
  *     [TOOL_CALLS] [{"name": "get_weather", "arguments": {"city": "Oslo"}, "id": "abc123XYZ"}]
  *     [TOOL_CALLS]get_weather{"city": "Oslo"}[TOOL_CALLS]get_time{}
@@ -51,11 +55,12 @@ export class MistralToolParser extends MarkedToolParser {
   protected read(open: string, turn: Turn, from: number): Scan<boolean> {
     if (open !== LIST) return this.readMarked(turn, from);
     // Without the mark it must be all that the answer is.
-    return turn.out.isBlank ? readBareJson(open, turn, from) : turn.source.now(false);
+    return turn.out.isBlank ? readBareJson(open, turn, from, BARE) : turn.source.now(false);
   }
 
   private *readMarked(turn: Turn, from: number): Scan<boolean> {
     const { source, out } = turn;
+    const apart = yield* standsApart(turn);
     yield* source.skipSpace();
     if ((yield* source.sees("{")) || (yield* this.startsList(source))) {
       const items: CallItem[] = [];
@@ -78,6 +83,7 @@ export class MistralToolParser extends MarkedToolParser {
       out.content(data);
       return true;
     }
+    if (apart && !(yield* this.startsNamed(turn))) return false;
     yield* this.readNamed(turn, from);
     for (let more = 0; more < MAX_UNMARKED && out.room > 0 && (yield* this.seesNamed(turn)); more++) {
       yield* source.skipWhile(isSeparator);
@@ -92,6 +98,16 @@ export class MistralToolParser extends MarkedToolParser {
     const opened = (yield* source.take("[")) !== undefined;
     yield* source.skipSpace();
     const seen = opened && ((yield* source.seesAny(["{", "]"])) !== undefined || (yield* source.atEnd()));
+    source.at = at;
+    return seen;
+  }
+
+  /** Whether a call by name follows: the name of a tool on offer, or one and what its arguments start with. */
+  private *startsNamed({ source, out }: Turn): Scan<boolean> {
+    const { at } = source;
+    const name = yield* source.takeWhile(isName);
+    yield* source.skipSpace();
+    const seen = out.knows(name) || (name !== "" && (yield* source.seesAny(AFTER_CALLED)) !== undefined);
     source.at = at;
     return seen;
   }
@@ -152,5 +168,5 @@ export class MistralToolParser extends MarkedToolParser {
 /** Whether the next call comes, or the turn ends, where arguments should come. */
 function* seesNoArguments(source: TextSource): Scan<boolean> {
   yield* source.skipSpace();
-  return (yield* source.seesAny([CALLS, ...ENDS])) !== undefined;
+  return (yield* source.seesAny([CALLS, ...ENDS])) !== undefined || (yield* source.atEnd());
 }

@@ -47,12 +47,15 @@ function* seesLater(source: TextSource, at: number, anyArguments: boolean): Scan
   return seen === true;
 }
 
-/** Reads `name(key=literal, …)`; undefined when no name with a bracket comes next. A broken call is read to its closing bracket. */
-export function readPythonCall(source: TextSource): Scan<PythonCall | undefined> {
+/**
+ * Reads `name(key=literal, …)`; undefined when no name with a bracket comes next. A broken call is read to its closing bracket.
+ * @param ends Tokens that end the turn: a broken call reaches no further.
+ */
+export function readPythonCall(source: TextSource, ends: readonly string[]): Scan<PythonCall | undefined> {
   const { at } = source;
   return source.then(source.takeWhile(isName), (name) =>
     source.then(seesBracket(source), (opened) => {
-      if (name !== "" && opened) return readBrackets(source, name);
+      if (name !== "" && opened) return readBrackets(source, name, ends);
       source.at = at;
       return source.now(undefined);
     }),
@@ -61,13 +64,28 @@ export function readPythonCall(source: TextSource): Scan<PythonCall | undefined>
 
 const seesBracket = (source: TextSource): Scan<boolean> => source.then(source.skipSpace(), () => source.sees("("));
 
-function readBrackets(source: TextSource, name: string): Scan<PythonCall> {
+function readBrackets(source: TextSource, name: string, ends: readonly string[]): Scan<PythonCall> {
   const from = source.at + 1;
-  return source.then(skipBrackets(source), (closed) => {
+  return source.then(skipBrackets(source, ends), (closed) => {
     const args = closed ? readKeywords(source.text.slice(from, source.at - 1)) : TRUNCATED;
-    if (!closed) source.at = source.text.length;
-    return source.now<PythonCall>(typeof args === "string" ? { reason: args, tool: name } : { name, arguments: args });
+    if (typeof args !== "string") return source.now<PythonCall>({ name, arguments: args });
+    backToEnd(source, from, ends);
+    return source.now<PythonCall>({ reason: args, tool: name });
   });
+}
+
+/**
+ * A token that ends the turn may stand in a string, but ends a call that is broken. What has been looked through behind it is read again; an
+ * answer in which that is much is no slip.
+ */
+function backToEnd(source: TextSource, from: number, ends: readonly string[]): void {
+  const body = source.text.slice(from, source.at);
+  source.steps += body.length;
+  let at = body.indexOf(OPENS_END);
+  while (at >= 0 && !ends.some((end) => body.startsWith(end, at))) at = body.indexOf(OPENS_END, at + 1);
+  if (at < 0 || source.repairLeft <= 0) return;
+  source.repairLeft -= body.length - at;
+  source.at = from + at;
 }
 
 const PYTHON = { python: true };
@@ -109,8 +127,19 @@ function readKeywords(text: string): Record<string, unknown> | string {
   }
 }
 
-/** What belongs to a comment that has begun. */
-export const isInLine = (code: number): boolean => code !== 10;
+/** What all tokens that end a turn start with. */
+const OPENS_END = "<";
+/** What belongs to a comment that has begun, and what of it cannot end the turn. */
+const isInLine = (code: number): boolean => code !== 10;
+const isPlain = (code: number): boolean => isInLine(code) && code !== 60;
+/** Goes to the end of the line, or of the turn. */
+export function* skipComment(source: TextSource, ends: readonly string[]): Scan {
+  for (; ; source.at += 1) {
+    yield* source.skipWhile(isPlain);
+    if (!(yield* source.sees(OPENS_END)) || (yield* source.seesAny(ends))) return;
+  }
+}
+
 /** A comment has something before it that ends a word; in `color=#fff` a quote was left out. */
 const startsComment = (text: string, at: number): boolean => {
   const before = text.charCodeAt(at - 1);
@@ -120,19 +149,22 @@ const isQuote = (code: number): boolean => code === 34 || code === 39;
 const isOpening = (code: number): boolean => code === 40 || code === 91 || code === 123;
 const isClosing = (code: number): boolean => code === 41 || code === 93 || code === 125;
 
-/** Goes past the bracket that closes the next one, whatever stands in strings. False: the text ends before. */
-function skipBrackets(source: TextSource): Scan<boolean> {
+/** Goes past the bracket that closes the next one, whatever stands in strings. False: the text or the turn ends before. */
+function skipBrackets(source: TextSource, ends: readonly string[]): Scan<boolean> {
   const depth = passBrackets(source, 0);
-  return depth === 0 ? source.now(true) : skipBracketsLater(source, depth);
+  return depth === 0 ? source.now(true) : skipBracketsLater(source, depth, ends);
 }
 
-function* skipBracketsLater(source: TextSource, open: number): Scan<boolean> {
+function* skipBracketsLater(source: TextSource, open: number, ends: readonly string[]): Scan<boolean> {
   for (let depth = open; depth > 0; depth = passBrackets(source, depth)) {
     const letter = yield* source.peek();
     if (letter === "") return false;
     if (letter === "#") {
-      if (startsComment(source.text, source.at)) yield* source.skipWhile(isInLine);
+      if (startsComment(source.text, source.at)) yield* skipComment(source, ends);
       else source.at += 1;
+    } else if (letter === OPENS_END) {
+      if (yield* source.seesAny(ends)) return false;
+      source.at += 1;
     }
     if (!isQuote(letter.charCodeAt(0))) continue;
     source.at += 1;
@@ -141,14 +173,14 @@ function* skipBracketsLater(source: TextSource, open: number): Scan<boolean> {
   return true;
 }
 
-/** Goes past brackets, to the next quote or `#` at most. @returns How many are open: none, once the last is closed. */
+/** Goes past brackets, to the next quote, `#` or `<` at most. @returns How many are open: none, once the last is closed. */
 function passBrackets(source: TextSource, open: number): number {
   const { text, at: from } = source;
   let depth = open;
   let i = from;
   for (; i < text.length; i++) {
     const code = text.charCodeAt(i);
-    if (isQuote(code) || code === 35) break;
+    if (isQuote(code) || code === 35 || code === 60) break;
     if (isOpening(code)) depth += 1;
     else if (isClosing(code) && --depth === 0) {
       i += 1;

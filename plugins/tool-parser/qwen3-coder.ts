@@ -52,7 +52,6 @@ const isHeader = (code: number): boolean => code !== 62 && code !== 60 && code !
 export class Qwen3CoderToolParser extends MarkedToolParser {
   protected readonly opens = [OPEN, FUNCTION, CLOSE, FUNCTION_END, PARAMETER_END];
   protected override readonly ends = ENDS;
-  protected override readonly hidesEnds = true;
 
   protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
     const { source, out } = turn;

@@ -1,4 +1,14 @@
-import { MarkedToolParser, Markers, strayClose, TRUNCATED, type Scan, type TextSource, type Turn } from "verl";
+import {
+  isSpace,
+  MarkedToolParser,
+  Markers,
+  readStrayClose,
+  standsApart,
+  TRUNCATED,
+  type Scan,
+  type TextSource,
+  type Turn,
+} from "verl";
 
 /** Tokens around calls that stand in a section of their own; the first of each is the usual spelling. */
 export interface SectionMarks {
@@ -8,10 +18,16 @@ export interface SectionMarks {
   callClose: readonly string[];
 }
 
-/** Formats with a section of calls, each call between tokens of its own: DeepSeek, Kimi. A section that closes late loses nothing. */
+/** What a mark of calls, or their arguments, start with. */
+const MARK_STARTS = ["<", "`", "{"];
+const isInWord = (code: number): boolean => !isSpace(code) && code !== 60 && code !== 96 && code !== 123;
+
+/**
+ * Formats with a section of calls, each call between tokens of its own: DeepSeek, Kimi. A section that closes late
+ * loses nothing. A mark that stands in a line of prose, and behind which no call goes on, is content.
+ */
 export abstract class SectionedToolParser extends MarkedToolParser {
   protected readonly opens: readonly string[];
-  protected override readonly hidesEnds = true;
   private known: Markers | undefined;
 
   constructor(protected readonly marks: SectionMarks) {
@@ -29,10 +45,23 @@ export abstract class SectionedToolParser extends MarkedToolParser {
 
   protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
     const { sectionOpen, sectionClose, callOpen } = this.marks;
-    if (sectionOpen.includes(open)) yield* this.readSection(turn, from);
-    else if (callOpen.includes(open)) yield* this.readCall(turn, from);
-    else if (!sectionClose.includes(open)) strayClose(turn, from);
+    const opensCall = callOpen.includes(open);
+    if (!opensCall && !sectionOpen.includes(open))
+      return sectionClose.includes(open) || (yield* readStrayClose(turn, from));
+    if ((yield* standsApart(turn)) && !(yield* this.seesCall(turn.source))) return false;
+    yield* opensCall ? this.readCall(turn, from) : this.readSection(turn, from);
     return true;
+  }
+
+  /** Whether a call goes on behind a mark that stands in a line as words do: another mark, behind one word at most. Nothing is read. */
+  protected *seesCall(source: TextSource): Scan<boolean> {
+    const { at } = source;
+    yield* source.skipSpace();
+    yield* source.skipWhile(isInWord);
+    yield* source.skipSpace();
+    const seen = (yield* source.seesAny(MARK_STARTS)) !== undefined;
+    source.at = at;
+    return seen;
   }
 
   private *readSection(turn: Turn, from: number): Scan {
@@ -69,14 +98,12 @@ export abstract class SectionedToolParser extends MarkedToolParser {
     return false;
   }
 
-  /** Reads up to `mark`, in the same turn. @returns The text before it; `undefined`, and an error noted, when the call is over before. */
-  protected *readHeader({ source, out }: Turn, from: number, mark: Markers): Scan<string | undefined> {
+  /** Reads up to a mark that is none of the section nor an end of the turn. @returns The text before it; `undefined`, and an error noted, when the call is over before. */
+  protected *readHeader({ source, out }: Turn, from: number, marks: Markers): Scan<string | undefined> {
     const start = source.at;
-    const hit = yield* source.until(mark);
+    const hit = yield* source.until(marks);
     const text = source.text.slice(start, source.at);
-    const over = this.ends.map((end) => text.indexOf(end)).filter((at) => at >= 0);
-    if (over.length > 0) source.at = start + Math.min(...over);
-    else if (hit !== undefined && !this.opens.includes(hit)) {
+    if (hit !== undefined && !this.opens.includes(hit) && !this.ends.includes(hit)) {
       source.at += hit.length;
       return text;
     }

@@ -66,7 +66,8 @@ const PYTHON_DATA = ["pythonic", "llama4_pythonic"].flatMap((format) =>
     { name: "a call of no tool after another call", text: "[g()]\n[h()]", calls: [g, ["h", {}]] },
     { name: "a cut list", text: "So: [h(a=1", content: "So:", errors: ["truncated"] },
     { name: "a tag after text", text: "So: <|python_tag|>[h()]", content: "So:", calls: [["h", {}]] },
-    { name: "unknown tools", text: "So: [h()]", options: {}, content: "So:", calls: [["h", {}]] },
+    { name: "unknown tools", text: "So: [h()]", options: {}, content: "So: [h()]" },
+    { name: "unknown tools, on a line", text: "So:\n[h()]", options: {}, content: "So:", calls: [["h", {}]] },
   ].map((given) => ({ options: { tools: [tool("g", {})] }, ...given, format }) as ParserCase),
 );
 

@@ -32,6 +32,18 @@ const ENDED = (
     ["kimi_k2", "<|tool_calls_section_begin|>", ["<|im_end|>", " <|im_end|>[PAD][PAD]"], TRUNCATED],
     ["pythonic", "[f()", ["<|eot_id|>", " <|eom_id|>"], { calls: [["f", {}, REPAIRED]] }],
     ["llama4_pythonic", "<|python_start|>", ["<|eot|>"], TRUNCATED],
+    ["json", '{"name": "f", "arguments": {"a": ', ["<|im_end|>", "\n<|eot_id|>", "</s>"], TRUNCATED],
+    ["json", '{"name": "f", "arguments": {"a": "b', ["<|im_end|>", "</s> "], TRUNCATED],
+    ["llama3_json", '<|python_tag|>{"name": "f", "par', ["<|eom_id|>", " <|eot_id|>\n"], TRUNCATED],
+    ["llama3_json", "<|python_tag|>", ["<|eom_id|>"], { errors: ["neither JSON nor a call"] }],
+    ["llama3_json", "<|python_tag|>f.call(a=1", ["<|eom_id|>"], TRUNCATED],
+    ["llama3_json", '<function=f>{"a": ', ["<|eot_id|>"], TRUNCATED],
+    ["llama3_json", '{"name": "f", "parameters": {', ["<|eot_id|>"], TRUNCATED],
+    ["mistral", '[TOOL_CALLS][{"name": "f", "arg', ["</s>", "</s><pad>"], TRUNCATED],
+    ["mistral", "[TOOL_CALLS]", ["</s>"], TRUNCATED],
+    ["mistral", "[TOOL_CALLS]f", ["</s>", "\n</s>"], TRUNCATED],
+    ["mistral", "[TOOL_CALLS]f[ARGS]", [" </s>"], { calls: [["f", {}, REPAIRED]] }],
+    ["mistral", '[TOOL_CALLS]f[ARGS]{"a": "', ["</s>"], TRUNCATED],
   ] satisfies [format: string, text: string, ends: string[], read: Read][]
 ).flatMap(([format, text, ends, read]): ParserCase[] =>
   ["", ...ends].map((end) => ({
@@ -91,43 +103,81 @@ const AFTER: ParserCase[] = (
   name: `a call after the end of the turn, ${JSON.stringify(after)}`,
   format,
   text: call + after,
-  content: /(?:\s*<\|[a-z_]+\|>|<\/s>)$/.exec(call)![0].trimStart() + after,
+  content: /(?:\s*<\|[a-z_]+\|>|<\/s>)$/.exec(call)![0].trimStart() + after.replace(/<\/s>$/, ""),
   calls: [["ping", {}, format === "qwen3_coder" ? REPAIRED : {}]],
   errors: [LATE],
 }));
 
 /** Calls that break off before the end of the turn; the next turn's call is none of theirs. */
+const KIMI = "<|tool_call_begin|>g:0<|tool_call_argument_begin|>{}";
+const V3 = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>g\n```json\n{}\n```<｜tool▁call▁end｜>";
+const V31 = "<｜tool▁call▁begin｜>g<｜tool▁sep｜>{}<｜tool▁call▁end｜>";
+const JSON_CALL = '\n{"name": "g", "arguments": {}}';
+const LLAMA_TURN = "<|start_header_id|>user<|end_header_id|>\n\n";
+const [NOT_JSON, NO_ARGUMENTS] = ["the call is not valid JSON", "the call has no arguments"];
 const BROKEN_OFF = (
   [
-    ["kimi_k2", "<|tool_call_begin|>f:0", "<|im_end|>", "<|tool_call_begin|>g:0<|tool_call_argument_begin|>{}"],
+    ["kimi_k2", "<|tool_call_begin|>f:0", "<|im_end|>", KIMI, NO_ARGUMENTS],
+    ["kimi_k2", "<|tool_calls_section_begin|>Hm.", "<|im_end|>", KIMI, "without a call"],
+    ["kimi_k2", '<|tool_call_begin|>f:0<|tool_call_argument_begin|>{"a": ', "<|im_end|>", KIMI, NOT_JSON],
+    ["deepseek_v3_1", '<｜tool▁call▁begin｜>f<｜tool▁sep｜>{"a": ', DEEPSEEK_END, V31, NOT_JSON],
+    ["deepseek_v3_1", "<｜tool▁call▁begin｜>f", DEEPSEEK_END, `<｜User｜>x<｜Assistant｜>${V31}`, NO_ARGUMENTS],
+    ["deepseek_v3_1", "<｜tool▁call▁begin｜>f<｜tool▁sep｜>", DEEPSEEK_END, V31, NO_ARGUMENTS],
+    ["deepseek_v3", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>f", DEEPSEEK_END, `<｜User｜>x\n${V3}`, NO_ARGUMENTS],
+    ["deepseek_v3", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>f", DEEPSEEK_END, V3, NO_ARGUMENTS],
     [
-      "kimi_k2",
-      "<|tool_calls_section_begin|>Hm.",
-      "<|im_end|>",
-      "<|tool_call_begin|>g:0<|tool_call_argument_begin|>{}",
-    ],
-    [
-      "kimi_k2",
-      '<|tool_call_begin|>f:0<|tool_call_argument_begin|>{"a": ',
-      "<|im_end|>",
-      "<|tool_call_begin|>g:0<|tool_call_argument_begin|>{}",
-    ],
-    [
-      "deepseek_v3_1",
-      '<｜tool▁call▁begin｜>f<｜tool▁sep｜>{"a": ',
+      "deepseek_v3_2",
+      '<｜DSML｜invoke name="f">{"a": ',
       DEEPSEEK_END,
-      "<｜tool▁call▁begin｜>g<｜tool▁sep｜>{}<｜tool▁call▁end｜>",
+      '<｜DSML｜invoke name="g"></｜DSML｜invoke>',
+      NOT_JSON,
     ],
-    ["deepseek_v3_2", '<｜DSML｜invoke name="f">{"a": ', DEEPSEEK_END, '<｜DSML｜invoke name="g"></｜DSML｜invoke>'],
-    ["hermes", '<tool_call>{"name": "f", "arguments": {"a": ', "<|im_end|>", PING],
+    ["hermes", '<tool_call>{"name": "f", "arguments": {"a": ', "<|im_end|>", PING, NOT_JSON],
+    ["json", '{"name": "f", "arguments": {"a": ', "<|im_end|>", JSON_CALL, NOT_JSON],
+    ["json", '{"name": "f", "arguments": {"a": "x', "<|im_end|>", JSON_CALL, NOT_JSON],
+    [
+      "json",
+      '{"name": "f", "arguments": [',
+      "<|im_end|>",
+      '<|im_start|>user {"name": "g", "arguments": {}}',
+      "must be an object",
+    ],
+    ["llama3_json", '{"name": "f", "parameters": {"a": ', "<|eot_id|>", LLAMA_TURN + JSON_CALL, NOT_JSON],
+    ["llama3_json", "<|python_tag|>f.call(a=1", "<|eom_id|>", `${LLAMA_TURN}x)${JSON_CALL}`, "truncated"],
+    ["llama3_json", "<|python_tag|>f.call(a='x", "<|eom_id|>", `${LLAMA_TURN}' y)${JSON_CALL}`, "not a literal"],
+    ["llama3_json", "<|python_tag|>f.call(a='x", "<|eom_id|>", LLAMA_TURN + JSON_CALL, "truncated"],
+    ["llama4_pythonic", '<|python_start|>{"name": "f", "parameters": {"a": ', "<|eom|>", JSON_CALL, NOT_JSON],
+    ["llama4_pythonic", "<|python_start|>", "<|eot|>", `${LLAMA_TURN}x<|python_end|>${JSON_CALL}`, "no call"],
+    ["mistral", '[TOOL_CALLS][{"name": "f", "arguments": {"a": ', "</s>", "[INST]x[/INST][TOOL_CALLS]g{}", NOT_JSON],
+    ["mistral", "[TOOL_CALLS]f", "</s>", "[INST]x[/INST] {} [TOOL_CALLS]g{}", NO_ARGUMENTS],
+    ["mistral", "[TOOL_CALLS]f[CALL_ID]a", "</s>", "[INST]x[/INST] {} [TOOL_CALLS]g{}", NO_ARGUMENTS],
+    ["mistral", '[TOOL_CALLS]f[ARGS]{"a": ', "</s>", "[INST]x[/INST][TOOL_CALLS]g{}", NOT_JSON],
+    ...["pythonic", "llama4_pythonic"].flatMap((format) => [
+      [format, "[f(a=1", "<|eot_id|>", `${LLAMA_TURN})]\n[g()]`, "truncated"] as const,
+      [format, "[f(a='x", "<|eot_id|>", `${LLAMA_TURN}' y)]\n[g()]`, "not a literal"] as const,
+      [format, "[f(a='x", "<|eot_id|>", `${LLAMA_TURN}\n[g()]`, "truncated"] as const,
+      [format, "[f(a=1 # x", "<|eot_id|>", `${LLAMA_TURN})]\n[g()]`, "truncated"] as const,
+    ]),
   ] as const
-).map(([format, call, end, after]): ParserCase => ({
-  name: `${JSON.stringify(call)}, and a call in the next turn`,
+).map(([format, call, end, after, reason]): ParserCase => ({
+  name: `${JSON.stringify(call)}, and a call in the next turn, ${JSON.stringify(after)}`,
   format,
   text: `${call}${end}${after}`,
   content: `${call.endsWith("Hm.") ? "Hm." : ""}${end}${after}`,
-  errors: [format === "kimi_k2" && !call.endsWith(" ") ? "call" : "the call is not valid JSON", LATE],
+  errors: [reason, LATE],
 }));
+
+/** Likewise, in a list: what is whole of it is a call. */
+const LISTS_BROKEN_OFF = ["pythonic", "llama4_pythonic"].flatMap((format) =>
+  ["", ", ", ", # x", ", g", ", 5"].map((rest): ParserCase => ({
+    name: `a list that breaks off at ${JSON.stringify(rest)}`,
+    format,
+    text: `[f()${rest}<|eot_id|>${LLAMA_TURN}, g()]\n[g()]`,
+    content: `<|eot_id|>${LLAMA_TURN}, g()]\n[g()]`,
+    calls: [["f", {}, REPAIRED]],
+    errors: [...(/g|5/.test(rest) ? ["not a call"] : []), LATE],
+  })),
+);
 
 const LATER: ParserCase[] = [
   {
@@ -149,8 +199,8 @@ const LATER: ParserCase[] = [
     format: "hermes",
     text: `I stop with <|im_end|> then.</think>${PING}`,
     options: { startsInReasoning: false },
-    content: `I stop with <|im_end|> then.</think>${PING}`,
-    errors: [LATE],
+    content: "I stop with <|im_end|> then.</think>",
+    calls: [["ping", {}]],
   },
 ];
 
@@ -180,6 +230,7 @@ export const END_CASES: readonly ParserCase[] = [
   ...REST,
   ...AFTER,
   ...BROKEN_OFF,
+  ...LISTS_BROKEN_OFF,
   ...LATER,
   ...PROSE,
   LATE_PLAIN,

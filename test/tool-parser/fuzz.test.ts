@@ -14,18 +14,35 @@ const SURE_SIGNS: Readonly<Record<string, RegExp>> = {
   hermes: /<tool_call>\s*\{"name"/,
   qwen3_coder: /<tool_call>\s*<function=/,
   glm45: /<tool_call>\w+\s*<arg_key>/,
-  kimi_k2: /<\|tool_call_begin\|>/,
-  deepseek_v3: /<｜tool▁call▁begin｜>/,
-  deepseek_v3_1: /<｜tool▁call▁begin｜>/,
-  deepseek_v3_2: /<｜DSML｜invoke/,
-  mistral: /\[TOOL_CALLS\]/,
+  kimi_k2: /<\|tool_call_begin\|>[\w.]+:\d/,
+  deepseek_v3: /<｜tool▁call▁begin｜>\w/,
+  deepseek_v3_1: /<｜tool▁call▁begin｜>\w/,
+  deepseek_v3_2: /<｜DSML｜invoke name/,
+  mistral: /^\[TOOL_CALLS\]|\[TOOL_CALLS\](?:\w|\[\{")/m,
   // Elsewhere it may stand in a string of data.
   llama3_json: /^<\|python_tag\|>/m,
   llama4_pythonic: /^<\|python_start\|>/m,
-  pythonic: /\[\w+\(\w+=/,
+  // In a line with other text it may be data.
+  pythonic: /^\[\w+\(\w+=[^\n[\]]*\]?$/,
   gpt_oss: /<\|channel\|>commentary to=functions\.\w+/,
   // Elsewhere it may be data.
   json: /^\{"name": "\w+", "arguments"/,
+};
+/** How the turn ends, and a call of `late` in the next one. */
+const NEXT_TURNS: Readonly<Record<string, string>> = {
+  hermes: '<|im_end|>\n<tool_call>{"name": "late", "arguments": {}}</tool_call>',
+  qwen3_coder: "<|im_end|>\n<tool_call>\n<function=late>\n</function>\n</tool_call>",
+  glm45: "<|observation|>\n<tool_call>late</tool_call>",
+  kimi_k2: "<|im_end|>\n<|tool_call_begin|>late<|tool_call_argument_begin|>{}<|tool_call_end|>",
+  deepseek_v3:
+    "<｜end▁of▁sentence｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>late\n```json\n{}\n```<｜tool▁call▁end｜>",
+  deepseek_v3_1: "<｜end▁of▁sentence｜>\n<｜tool▁call▁begin｜>late<｜tool▁sep｜>{}<｜tool▁call▁end｜>",
+  deepseek_v3_2: '<｜end▁of▁sentence｜>\n<｜DSML｜invoke name="late">\n</｜DSML｜invoke>',
+  mistral: "</s>[INST]x[/INST][TOOL_CALLS]late{}",
+  llama3_json: '<|eot_id|>\n<|python_tag|>{"name": "late", "parameters": {}}',
+  llama4_pythonic: "<|eot|>\n<|python_start|>[late()]<|python_end|>",
+  pythonic: "<|eot_id|>\n[late()]",
+  json: '<|im_end|>\n{"name": "late", "arguments": {}}',
 };
 const REASONING = /think|THINK|analysis/;
 
@@ -63,6 +80,19 @@ describe.each(FORMATS)("%s", (format) => {
           }
         },
       ),
+      { numRuns: RUNS },
+    );
+  });
+
+  it("runs no call of the next turn, however this one breaks off", () => {
+    const next = NEXT_TURNS[format];
+    if (next === undefined) return;
+    fc.assert(
+      fc.property(garbledTexts(texts), (text) => {
+        if (REASONING.test(text)) return;
+        const late = parser.parse(text + next).calls.filter(({ name }) => name === "late");
+        same(late, []);
+      }),
       { numRuns: RUNS },
     );
   });

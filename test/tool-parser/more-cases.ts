@@ -1,5 +1,6 @@
 import { DEEPSEEK_CASES } from "./deepseek-cases.ts";
 import { END_CASES } from "./end-cases.ts";
+import { MENTION_CASES } from "./mention-cases.ts";
 import type { ParserCase } from "./public-reports.ts";
 import { SCHEMA_CASES } from "./schema-cases.ts";
 import { DATA_CASES } from "./data-cases.ts";
@@ -443,4 +444,5 @@ export const MORE_CASES: readonly ParserCase[] = [
   ...DEEPSEEK_CASES,
   ...END_CASES,
   ...TAG_CASES,
+  ...MENTION_CASES,
 ];

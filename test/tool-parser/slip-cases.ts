@@ -127,6 +127,13 @@ const MISTRAL: ParserCase[] = [
     calls: [["f", { a: 1 }]],
   })),
   {
+    name: "a broken list before a call",
+    format: "mistral",
+    text: '[{"name"[{"name": "Ada"}]\nNow.[TOOL_CALLS]ping{}',
+    content: '[{"name"[{"name": "Ada"}]\nNow.',
+    calls: [["ping", {}]],
+  },
+  {
     name: "prose after the mark",
     format: "mistral",
     text: '[TOOL_CALLS]I will call {"a": 1}',
@@ -190,7 +197,7 @@ const PYTHON: ParserCase[] = [
   },
   {
     name: "no comment, but a quote left out",
-    text: "[f(a=#fff), g()] So.",
+    text: "[f(a=#fff), g()]\nSo.",
     content: "So.",
     calls: [["g", {}]],
     errors: ["not a literal"],

@@ -218,7 +218,14 @@ const PYTHONIC: ParserCase[] = [
     text: "See [1], [the page](http://x.y/z) and [g(x)].",
     content: "See [1], [the page](http://x.y/z) and [g(x)].",
   },
-  { name: "prose before", format: "pythonic", text: "Go: [f(a=1)] now", content: "Go:  now", calls: [["f", { a: 1 }]] },
+  {
+    name: "prose before",
+    format: "pythonic",
+    text: "Go: [f(a=1)] now",
+    options: { tools: TOOLS },
+    content: "Go:  now",
+    calls: [["f", { a: 1 }]],
+  },
   {
     name: "cut",
     format: "pythonic",

@@ -49,6 +49,10 @@ export class AnswerWriter {
   private lookalikes = 0;
   /** Of the content so far, white space apart. */
   lastLetter = "";
+  /** The letter before the next one of the content; empty right behind a call. */
+  before = "";
+  /** Nothing but white space stands before the next letter in its line, or since a call or reasoning. */
+  startsLine = true;
   /** True right after a call or an error, white space apart: a closing tag there belongs to it. */
   afterCall = false;
   private readonly names: ReadonlySet<unknown>;
@@ -84,7 +88,10 @@ export class AnswerWriter {
       this.begin();
     }
     this.contentText += text;
-    this.lastLetter = text.trimEnd().at(-1) ?? this.lastLetter;
+    const { length } = text.trimEnd();
+    if (length > 0) this.lastLetter = text[length - 1]!;
+    this.startsLine = text.includes("\n", length) || (length === 0 && this.startsLine);
+    this.before = text[text.length - 1]!;
     if (this.options.onDelta) this.tell({ type: "content", text });
   }
 
@@ -96,6 +103,7 @@ export class AnswerWriter {
 
   /** Reasoning has ended. @param text all of it, told already unless calls may be taken out of it. */
   reasoned(text: string): void {
+    this.startsLine = true;
     if (this.isBlank) this.thoughts += text;
     else if (this.options.recoverReasoning) this.reasoning(text);
   }
@@ -151,7 +159,8 @@ export class AnswerWriter {
   retract(text: string): void {
     this.reasoningText = this.options.recoverReasoning ? "" : text;
     [this.entries, this.raws] = [[], []];
-    [this.contentText, this.lastLetter, this.told, this.afterCall, this.isBlank] = ["", "", 0, false, true];
+    [this.contentText, this.lastLetter, this.before, this.told] = ["", "", "", 0];
+    [this.afterCall, this.isBlank] = [false, true];
     this.tell({ type: "retract", reasoning: this.reasoningText });
     this.reasoned(text);
   }
@@ -220,6 +229,7 @@ export class AnswerWriter {
     this.entries.push(entry);
     this.raws.push(raw);
     this.afterCall = true;
+    [this.before, this.startsLine] = ["", true];
     this.begin();
   }
 

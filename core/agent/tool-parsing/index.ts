@@ -14,6 +14,7 @@ export {
   type CallItem,
   type TagSyntax,
 } from "./read-calls.ts";
+export { goesOn, isQuoted, standsApart } from "./mention.ts";
 export { NOT_JSON, peekJson, readJson, type JsonRead } from "./read-json.ts";
 export { Markers, type MarkGuard } from "./markers.ts";
 export { parseJson } from "./parse-json.ts";

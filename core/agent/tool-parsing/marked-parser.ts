@@ -1,6 +1,7 @@
 import type { StreamOptions, ToolParserStream } from "../tool-parser.ts";
 import type { AnswerWriter } from "./answer-writer.ts";
 import { Markers, type MarkGuard } from "./markers.ts";
+import { closesMention, isMentioned, isQuoted, startsThought } from "./mention.ts";
 import { StreamingToolParser, ScanStream, type Turn } from "./streaming-parser.ts";
 import type { Scan } from "./text-source.ts";
 import { TurnEnd } from "./turn-end.ts";
@@ -8,28 +9,35 @@ import { TurnEnd } from "./turn-end.ts";
 /** Opening and closing tag of reasoning. */
 type ReasoningTags = readonly [open: string, close: string];
 
-/** A token of that kind is written in no prose, unlike `</s>`, `<pad>` and `[EOS]`. */
+/** A token of that kind ends the turn unless prose speaks of it; `</s>`, `<pad>` and `[EOS]` do where another turn follows. */
 const IS_SPECIAL = /[|｜]/;
 /** What starts the next turn behind an end of the other kind. */
 const TURNS = ["[INST]", "<s>", "<|im_user|>", "<|im_system|>", "<|im_assistant|>"];
 
 const THINK: readonly ReasoningTags[] = [["<think>", "</think>"]];
 
+/** What prose may speak of: letters that JSON and Python are made of are no marks of a format alone. */
+const IS_WORD = /[a-z]/i;
+
 /**
  * A format whose calls start at marks in the text. This class finds them, splits off reasoning, and drops the tokens that end a turn;
- * the format reads a call. What stands behind such a token is none of the turn's: it is content, and each call in it an error.
+ * the format reads a call. What stands behind such a token is none of the turn's: it is content, and each call in it an error. At the end
+ * of the answer those tokens are as if they were not there; elsewhere a format counts them among what a broken call reaches to.
+ *
+ * A mark that prose speaks of is content: one in quotes, a code span or brackets, and a token that ends a turn where it stands in a line
+ * as a word does, with a blank before it, and behind it a blank and more words, or punctuation. Where the mark of a call stands so, the
+ * format decides by what follows: `standsApart`.
  *
  * Reasoning: a call in reasoning that closes is a draft, and ignored. In reasoning that never closes, or that nothing follows, it is an
  * error, or accepted with `recoverReasoning`. A closing tag without an opening one means that the prompt had it, unless the caller knows
- * that it had not: all text before was reasoning.
+ * that it had not: all text before was reasoning. An opening tag counts at the start of the answer, of a line or of a sentence, and right
+ * behind a call or other reasoning; elsewhere it is content, and so is a closing tag behind it in whose line words follow.
  */
 export abstract class MarkedToolParser extends StreamingToolParser {
   /** Texts that a call, or a group of calls, may start with. */
   protected abstract readonly opens: readonly string[];
-  /** Tokens that end a turn or pad it; dropped where nothing else follows. */
+  /** Tokens that end a turn or pad it; dropped where nothing else follows. They belong among the boundaries of a broken call. */
   protected readonly ends: readonly string[] = [];
-  /** Whether calls are read as if those tokens were not there, where nothing else follows. False: the format looks at them itself. */
-  protected readonly hidesEnds: boolean = false;
   protected readonly reasoningTags: readonly ReasoningTags[] = THINK;
 
   /** Which of the `opens` count at all, where that can be told from what follows. Default: each. */
@@ -53,7 +61,7 @@ export abstract class MarkedToolParser extends StreamingToolParser {
   private readonly markers = new Map<string, Markers>();
 
   override stream(options: StreamOptions = {}): ToolParserStream {
-    return new ScanStream((turn) => this.scan(turn), options, this.hidesEnds ? this.turnEnd() : undefined);
+    return new ScanStream((turn) => this.scan(turn), options, this.turnEnd());
   }
 
   protected *scan(turn: Turn): Scan {
@@ -75,7 +83,7 @@ export abstract class MarkedToolParser extends StreamingToolParser {
     const tell = (text: string): void => out.content(text);
     const skips = (hit: string): number => (this.opens.includes(hit) ? this.skips(hit, turn) : 0);
     // A mark that starts no call is told with the text after it.
-    for (let refused = 0; ;) {
+    for (let refused = 0, mentioned = false; ;) {
       if (out.room <= 0) return yield* this.skipRest(turn);
       const hit = yield* source.until(markers, tell, refused, skips);
       if (hit === undefined) return;
@@ -83,26 +91,34 @@ export abstract class MarkedToolParser extends StreamingToolParser {
       source.at += hit.length;
       refused = 0;
       if (this.opens.includes(hit)) {
-        if (yield* this.read(hit, turn, from)) continue;
+        const quoted = IS_WORD.test(hit) && (yield* isQuoted(turn));
+        if (!quoted && (yield* this.read(hit, turn, from))) continue;
         source.at = from + hit.length;
         refused = hit.length;
       } else if (this.ends.includes(hit)) {
-        yield* this.readEnd(turn, from, reasoned);
+        if (IS_SPECIAL.test(hit) && (yield* isMentioned(turn))) refused = hit.length;
+        else yield* this.readEnd(turn, from, reasoned);
       } else {
         const opened = this.reasoningTags.find(([open]) => open === hit);
-        if (opened) yield* this.readReasoning(opened[1], turn);
-        else if (reasoned) out.content(hit);
-        else out.retract(source.before(from));
-        reasoned = true;
+        if (opened && startsThought(turn)) {
+          yield* this.readReasoning(opened[1], turn);
+          reasoned = true;
+        } else if (opened !== undefined || reasoned || (yield* closesMention(turn, mentioned))) {
+          refused = hit.length;
+          mentioned = opened !== undefined;
+        } else {
+          out.retract(source.before(from));
+          reasoned = true;
+        }
       }
     }
   }
 
-  /** Goes to the end; tokens that end the turn are no text that is missed. */
+  /** Goes to the end. */
   private *skipRest({ source, out }: Turn): Scan {
     const from = source.at;
     yield* source.skipWhile(() => true);
-    out.unread(this.ends.reduce((rest, end) => rest.replaceAll(end, ""), source.text.slice(from)));
+    out.unread(source.text.slice(from));
   }
 
   private *readReasoning(close: string, turn: Turn): Scan {
@@ -132,8 +148,8 @@ export abstract class MarkedToolParser extends StreamingToolParser {
     return new ScanStream((turn) => this.readContent(turn, true, true), { tools, strict }, this.turnEnd());
   }
 
-  private turnEnd(): TurnEnd {
-    return new TurnEnd(this.marksOf(this.ends));
+  private turnEnd(): TurnEnd | undefined {
+    return this.ends.length > 0 ? new TurnEnd(this.marksOf(this.ends)) : undefined;
   }
 
   /**
@@ -144,7 +160,6 @@ export abstract class MarkedToolParser extends StreamingToolParser {
     const { source, out } = turn;
     do yield* source.skipSpace();
     while (yield* source.take(...this.ends));
-    if (yield* source.atEnd()) return;
     const tokens = source.text.slice(from, source.at);
     out.content(tokens);
     if (!IS_SPECIAL.test(tokens) && !(yield* source.seesAny(TURNS))) return;

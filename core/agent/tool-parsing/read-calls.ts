@@ -10,6 +10,7 @@ import {
 } from "./call-object.ts";
 import { isWord } from "./literal.ts";
 import type { Markers } from "./markers.ts";
+import { goesOn, isBlank, isClosingMention } from "./mention.ts";
 import { parseJson } from "./parse-json.ts";
 import { NOT_JSON, peekJson, readJson } from "./read-json.ts";
 import type { Turn } from "./streaming-parser.ts";
@@ -254,27 +255,7 @@ export function strayClose({ source, out }: Turn, from: number): void {
 /** A closing tag outside a call: as `strayClose`, unless it is prose that only mentions the tag. */
 export function* readStrayClose(turn: Turn, from: number): Scan<boolean> {
   const { out } = turn;
-  if (!out.afterCall && (yield* isMention(turn))) return false;
+  if (!out.afterCall && (yield* isClosingMention(turn))) return false;
   strayClose(turn, from);
   return true;
-}
-
-const isBlank = (code: number): boolean => code === 32 || code === 9;
-const QUOTES = ['"', "'", "`"];
-
-/** Whether the words of a line go on behind a tag: those that end calls have the end of the line there, or another tag. */
-function* goesOn(source: TextSource): Scan<boolean> {
-  const { at } = source;
-  yield* source.skipWhile(isBlank);
-  const next = yield* source.peek();
-  source.at = at;
-  return next !== "" && !["\n", "\r", "<"].includes(next);
-}
-
-/** Whether a tag that has been read stands in a line of prose, or in quotes, and not behind something like a call. */
-function* isMention({ source, out }: Turn): Scan<boolean> {
-  const before = out.lastLetter;
-  const next = yield* source.peek();
-  if (QUOTES.includes(before) && before === next) return true;
-  return before !== "" && !['"', "}", "]", ">"].includes(before) && (yield* goesOn(source));
 }

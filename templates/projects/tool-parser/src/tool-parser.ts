@@ -2,7 +2,9 @@ import { MarkedToolParser, Markers, readTaggedJson, strayClose, type Scan, type 
 
 /** What your model writes around a call. */
 const [OPEN, CLOSE] = ["<tool_call>", "</tool_call>"] as const;
-const TAG = { open: OPEN, close: CLOSE, boundaries: new Markers([OPEN, CLOSE]) };
+/** Tokens that end its turn: a broken call reaches no further. */
+const ENDS = ["<|end|>", "<|im_end|>"];
+const TAG = { open: OPEN, close: CLOSE, boundaries: new Markers([OPEN, CLOSE, ...ENDS]) };
 
 /**
  * Calls as JSON between two tags:
@@ -13,7 +15,7 @@ const TAG = { open: OPEN, close: CLOSE, boundaries: new Markers([OPEN, CLOSE]) }
  */
 export class TaggedToolParser extends MarkedToolParser {
   protected readonly opens = [OPEN, CLOSE];
-  protected override readonly ends = ["<|end|>", "<|im_end|>"];
+  protected override readonly ends = ENDS;
 
   protected *read(open: string, turn: Turn, from: number): Scan<boolean> {
     if (open === OPEN) return yield* readTaggedJson(turn, from, TAG);
