@@ -92,9 +92,9 @@ export class GroupCalls implements DispatchTarget {
     this.closed = true;
   }
 
-  /** Why nothing can be asked of the group any more. */
-  disposedBefore(method: string): VerlError {
-    return disposedGroup(this.name, method);
+  /** Why nothing can be asked of the group any more, where that is so. */
+  endedBefore(method: string): VerlError | undefined {
+    return this.closed ? disposedGroup(this.name, method) : this.shared.diedBefore(method);
   }
 
   /** @param begins is called as the ranks begin */
@@ -190,7 +190,9 @@ export class GroupCalls implements DispatchTarget {
 
   /** The promise of a call that the group lets begin. */
   private begin<T>(method: string, work: () => Promise<T>): Promise<T> {
-    const refused = this.methods.has(method) ? this.closed && this.disposedBefore(method) : this.unknownMethod(method);
+    const refused = this.methods.has(method)
+      ? this.closed && disposedGroup(this.name, method)
+      : this.unknownMethod(method);
     return watchedCall(refused ? Promise.reject(refused) : work(), (error) => {
       const call = typeof method === "string" ? `${this.name}.${method}` : this.name;
       this.log.warn(`A call of ${call} failed, and nobody waited for it: ${thrownText(error)}`);

@@ -72,6 +72,11 @@ export class SharedRanks {
     });
   }
 
+  /** Why nothing can be asked of the ranks any more, where one has died. */
+  diedBefore(method: string): VerlError | undefined {
+    return this.death && this.lost(this.death, method);
+  }
+
   /**
    * Does the work on some ranks at once, as one call. Where one fails, those that wait for it in this call are told not to. Where any
    * rank has died or dies meanwhile, even one that has done its part, all that is not done by then fails: nothing says that it ends.

@@ -201,10 +201,12 @@ export class WorkerGroup implements DispatchTarget {
   /**
    * A group for each role of colocated workers, with the methods' own names; all of them share the ranks, which end with the last.
    * @param roles those wanted, each once; default: all. @throws VERL_WORKER_ARGUMENT for what is no list,
-   *   VERL_WORKER_METHOD_UNKNOWN for a role that the workers do not have, VERL_WORKER_METHOD_TAKEN, VERL_WORKER_DIED once this group is disposed; no group has been made then.
+   *   VERL_WORKER_METHOD_UNKNOWN for a role that the workers do not have, VERL_WORKER_METHOD_TAKEN, VERL_WORKER_DIED
+   *   once this group is disposed or a rank has died; no group has been made then.
    */
   spawn(roles?: readonly string[]): Readonly<Record<string, WorkerGroup>> {
-    if (this.#disposal) throw this.#calls.disposedBefore("spawn");
+    const ended = this.#calls.endedBefore("spawn");
+    if (ended) throw ended;
     requireRoleList(this.name, roles);
     const wanted = [...new Set(roles ?? this.#roles.keys())].map((role) => {
       const found = this.#roleOf(role);

@@ -8,6 +8,7 @@ import type { Transport } from "../../core/controller/transport.ts";
 import { WorkerGroup } from "../../core/controller/worker-group.ts";
 import { failure } from "./failure.ts";
 import { loadPlugin } from "./load-dispatch-modes.ts";
+import { Fragile } from "./workers/fragile.ts";
 import { MeshedRole } from "./workers/meshed-role.ts";
 
 // The threads' sources are compiled when they start.
@@ -115,4 +116,21 @@ describe.each<[string, () => Transport]>([
     expect(ended).toHaveLength(1);
     await own.close();
   });
+});
+
+it("have no more groups made of them once a rank has died: the death is told at once", async () => {
+  const transport = new ThreadTransport();
+  const workers = createColocatedWorkerClass({ m: new ClassWithInitArgs(Fragile) });
+  const both = await WorkerGroup.start(workers, { worldSize: 2, transport, name: "both" });
+  const { m } = both.spawn();
+  expect(await failure(m.exitOn(1))).toMatchObject({ code: "VERL_WORKER_DIED" });
+  expect(await failure(Promise.resolve().then(() => both.spawn()))).toMatchObject({
+    code: "VERL_WORKER_DIED",
+    message: expect.stringMatching(/^Rank 1 of both \(thread \d+\) exited with code 3; the call was spawn\.$/),
+    details: { rank: 1, reason: "exited with code 3" },
+  });
+  // The ranks end with those groups that there are.
+  await Promise.all([both, m].map((group) => group.dispose()));
+  expect(() => both.spawn()).toThrow("both has been disposed; the call was spawn.");
+  await transport.close();
 });
