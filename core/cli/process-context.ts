@@ -1,11 +1,7 @@
-import { parkRanks } from "../controller/thread/park-ranks.ts";
 import { createLogger } from "../registry/logger.ts";
 import { reserveStdout } from "../registry/reserved-stdout.ts";
 import { INTERRUPTED, type CliContext } from "./command.ts";
 import { RunGuard } from "./run-guard.ts";
-
-/** Milliseconds that the threads of ranks have to stand still before the process ends at once. */
-const PARK_MS = 1000;
 
 /** What a command may use, and the end of the process after it. */
 export interface ProcessContext extends CliContext {
@@ -64,28 +60,13 @@ export function processContext(): ProcessContext {
 /** Resolves when a stream has taken what it was given before, or takes nothing any more. */
 const written = (last: (told: () => void) => unknown): Promise<void> => new Promise((resolve) => void last(resolve));
 
-/**
- * Ends the process whatever its threads do. One that is in long native code would be waited for, and abort the process when it is stopped
- * there: then the process ends by the signal itself, which shells tell as the same exit code.
- */
-function exitAtOnce(): never {
-  if (!parkRanks(PARK_MS)) {
-    // After those of others.
-    process.once("exit", () => {
-      process.removeAllListeners("SIGINT");
-      process.kill(process.pid, "SIGINT");
-    });
-  }
-  process.exit(INTERRUPTED);
-}
-
 /** The first Ctrl-C asks the command to end; the second ends the process. So does any that comes once they are ignored. */
 function stopSignal(guard: RunGuard): { readonly signal: AbortSignal; ignore(): void } {
   const controller = new AbortController();
   const stop = (): void => {
     if (controller.signal.aborted) {
       guard.leave();
-      exitAtOnce();
+      process.exit(INTERRUPTED);
     }
     process.stderr.write("\nStopping; press Ctrl-C again to end at once.\n");
     controller.abort();

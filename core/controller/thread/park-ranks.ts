@@ -1,42 +1,116 @@
-import { BroadcastChannel, type Worker as Thread } from "node:worker_threads";
+import { writeSync } from "node:fs";
+import { setTimeout as after } from "node:timers/promises";
+import { BroadcastChannel, isMainThread, threadId, type Worker as Thread } from "node:worker_threads";
 
 /** By which the ranks' threads are asked to stand still. */
 const ASKED = "verl/park";
 
-/** Threads of ranks that have not ended. */
-let running = 0;
+/** Milliseconds that they have for it, and between two looks at those that end meanwhile. */
+const PARK_MS = 1000;
+const LOOK_MS = 20;
 
-/** Counts the thread of a rank until it ends. */
-export function countThread(thread: Thread): void {
-  running += 1;
-  thread.once("exit", () => (running -= 1));
+interface Request {
+  /** How many stand still; then what they wait for, which never comes. */
+  readonly parked: Int32Array;
+  /** The only thread that is meant. Default: all. */
+  readonly thread?: number;
+}
+
+/** A process that ends by one of these has the same exit code for a shell. */
+const SIGNALS: ReadonlyMap<unknown, NodeJS.Signals> = new Map([
+  [130, "SIGINT"],
+  [143, "SIGTERM"],
+]);
+
+/** What a rank's thread shares with its controller: 1 while it can be asked, from its start to its end. */
+export type CanPark = Int32Array<SharedArrayBuffer>;
+
+/** Threads of ranks that have not ended. */
+const running = new Set<CanPark>();
+
+/**
+ * Watches over the thread of a rank until it ends. Where the process ends before, by `process.exit` or an error that nobody caught, the
+ * threads stand still first: one that is stopped in native code, as onnxruntime's, aborts the process.
+ */
+export function watchThread(thread: Thread, canPark: CanPark): void {
+  // The end of a thread is none of the process.
+  if (running.size === 0 && isMainThread) process.on("exit", parkOrEnd);
+  running.add(canPark);
+  thread.once("exit", () => {
+    running.delete(canPark);
+    if (running.size === 0) process.off("exit", parkOrEnd);
+  });
 }
 
 /** In the thread of a rank: it stands still for good, once it is asked to and is between two pieces of its work. */
-export function parkWhenAsked(): void {
+export function parkWhenAsked(canPark: CanPark): void {
   const channel = new BroadcastChannel(ASKED);
   channel.onmessage = ({ data }) => {
-    const parked = data as Int32Array;
+    const { parked, thread } = data as Request;
+    if (thread !== undefined && thread !== threadId) return;
     Atomics.add(parked, 0, 1);
     Atomics.notify(parked, 0);
     Atomics.wait(parked, 1, 0);
   };
   // The channel to the controller decides how long the thread lives.
   channel.unref();
+  Atomics.store(canPark, 0, 1);
+  process.once("exit", () => Atomics.store(canPark, 0, 0));
 }
 
-/**
- * Lets the threads of all ranks stand still, and waits for that: nothing else happens in this thread meanwhile. A thread that the end of
- * the process stops in native code may abort it.
- * @returns false where one does not within so many milliseconds
- */
-export function parkRanks(limitMs: number): boolean {
-  if (running === 0) return true;
-  const parked = new Int32Array(new SharedArrayBuffer(8));
-  new BroadcastChannel(ASKED).postMessage(parked);
-  const limit = Date.now() + limitMs;
-  for (let count = 0; count < running; count = Atomics.load(parked, 0)) {
-    if (Atomics.wait(parked, 0, count, limit - Date.now()) === "timed-out") return false;
+/** Ends the thread of a rank whatever it does. It stands still first, if it can: in native code it would abort the process. */
+export async function endThread(thread: Thread, canPark: CanPark): Promise<void> {
+  if (isThere(canPark)) {
+    const parked = ask(thread.threadId);
+    const limit = performance.now() + PARK_MS;
+    while (isThere(canPark) && Atomics.load(parked, 0) === 0 && performance.now() < limit) await after(LOOK_MS);
+  }
+  await thread.terminate();
+}
+
+/** A thread that stays in native code would be waited for, and abort the process then: the process ends by a signal before. */
+function parkOrEnd(code: number): void {
+  if (parkRanks()) return;
+  const signal = SIGNALS.get(code) ?? "SIGKILL";
+  if (signal === "SIGKILL") {
+    tell(
+      `Ranks in threads did not stand still within ${PARK_MS / 1000} s; the process is killed, since they would abort it.`,
+    );
+  }
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+}
+
+/** Nothing else happens in this thread meanwhile. @returns false where a thread does not stand still in time */
+function parkRanks(): boolean {
+  // One that cannot be asked yet, or any more, is in no native code.
+  const asked = [...running].filter(isThere);
+  if (asked.length === 0) return true;
+  const parked = ask();
+  const limit = performance.now() + PARK_MS;
+  for (let count = 0; count < asked.filter(isThere).length; count = Atomics.load(parked, 0)) {
+    if (performance.now() >= limit) return false;
+    Atomics.wait(parked, 0, count, LOOK_MS);
   }
   return true;
+}
+
+/** Asks all threads, or one, to stand still. @returns what they count themselves in */
+function ask(thread?: number): Int32Array {
+  const parked = new Int32Array(new SharedArrayBuffer(8));
+  const channel = new BroadcastChannel(ASKED);
+  channel.postMessage({ parked, thread } satisfies Request);
+  channel.close();
+  return parked;
+}
+
+const isThere = (canPark: CanPark): boolean => Atomics.load(canPark, 0) === 1;
+
+/** Written at once: a stream does not get to it any more. */
+function tell(line: string): void {
+  try {
+    writeSync(process.stderr.fd, `${line}\n`);
+  } catch {
+    // Nobody reads stderr.
+  }
 }

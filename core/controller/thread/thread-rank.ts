@@ -1,7 +1,7 @@
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import { serveRank } from "../serve-rank.ts";
 import { tellUncaught } from "../tell-uncaught.ts";
-import { parkWhenAsked } from "./park-ranks.ts";
+import { parkWhenAsked, type CanPark } from "./park-ranks.ts";
 import { PortChannel } from "./port-channel.ts";
 import { SharedPeers } from "./shared-peers.ts";
 
@@ -12,13 +12,14 @@ import { SharedPeers } from "./shared-peers.ts";
 export interface ThreadData {
   /** A port to each other rank, by rank; null for itself. */
   readonly ports: readonly (MessagePort | null)[];
+  readonly canPark: CanPark;
 }
 
-const { ports } = workerData as ThreadData;
+const { ports, canPark } = workerData as ThreadData;
 
 const channel = new PortChannel(parentPort!);
 tellUncaught(channel);
-parkWhenAsked();
+parkWhenAsked(canPark);
 await serveRank(channel, {
   peers: (spec) => {
     Object.assign(process.env, spec.env);

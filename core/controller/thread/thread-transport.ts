@@ -6,7 +6,7 @@ import { closedTransport, endedBy } from "../rank-end.ts";
 import { startRank } from "../remote-rank.ts";
 import type { RankPlace } from "../resource-pool.ts";
 import type { RankHandle, SpawnRequest, Transport } from "../transport.ts";
-import { countThread } from "./park-ranks.ts";
+import { endThread, watchThread, type CanPark } from "./park-ranks.ts";
 import { PortChannel, type ThreadPort } from "./port-channel.ts";
 import type { ThreadData } from "./thread-rank.ts";
 
@@ -15,7 +15,7 @@ import type { ThreadData } from "./thread-rank.ts";
  * are stood in for, as by `InlineTransport`.
  */
 export class ThreadTransport implements Transport {
-  private readonly threads = new Set<Thread>();
+  private readonly threads = new Map<Thread, CanPark>();
   private closing = false;
 
   resources(): Promise<readonly NodeResources[]> {
@@ -38,19 +38,20 @@ export class ThreadTransport implements Transport {
 
   async close(): Promise<void> {
     this.closing = true;
-    await Promise.all([...this.threads].map((thread) => thread.terminate()));
+    await Promise.all(Array.from(this.threads, ([thread, canPark]) => endThread(thread, canPark)));
   }
 
   private start(request: SpawnRequest, place: RankPlace, ports: readonly (MessagePort | null)[]): Promise<RankHandle> {
-    const workerData: ThreadData = { ports };
+    const canPark = new Int32Array(new SharedArrayBuffer(4));
+    const workerData: ThreadData = { ports, canPark };
     const thread = new Thread(workerEntry(new URL("./thread-rank.ts", import.meta.url)), {
       name: `${request.name}:${place.rank}`,
       env: { ...process.env },
       workerData,
       transferList: ports.filter((port) => port !== null),
     });
-    this.threads.add(thread);
-    countThread(thread);
+    this.threads.set(thread, canPark);
+    watchThread(thread, canPark);
     const channel = new PortChannel(portOf(thread));
     let fault: string | undefined;
     // Anything can be thrown.
@@ -63,7 +64,7 @@ export class ThreadTransport implements Transport {
       where: `thread ${thread.threadId}`,
       channel,
       closing: () => this.closing,
-      kill: async () => void (await thread.terminate()),
+      kill: () => endThread(thread, canPark),
     });
   }
 }
