@@ -63,6 +63,15 @@ export async function openData(
   return { train, validation, loader: await openLoader(container, config, train, directory) };
 }
 
+const generates = ({ datagen, dataset }: PpoConfig["data"]): boolean => datagen.path !== null && dataset === "rlhf";
+
+/** The dataset that a run trains on, in words of its config. */
+export function trainDatasetName(data: PpoConfig["data"]): string {
+  const { custom_cls, datagen, dataset } = data;
+  if (custom_cls.path !== null) return `the dataset ${custom_cls.name} (${custom_cls.path})`;
+  return generates(data) ? `the generator of rows (${datagen.path})` : `the dataset "${dataset}"`;
+}
+
 async function openDataset(
   container: RunContainer,
   { data }: PpoConfig,
@@ -75,8 +84,7 @@ async function openDataset(
     dataset = container.createClass("dataset", { ...custom, source: custom.file }, { values });
     requireMethods(dataset, ["load", "promptIds", "row"], custom, "data.custom_cls.path");
   } else {
-    const generates = data.datagen.path !== null && source.split === "train" && data.dataset === "rlhf";
-    const key = generates ? "dynamic" : data.dataset;
+    const key = source.split === "train" && generates(data) ? "dynamic" : data.dataset;
     dataset = allInNameOf("dataset", key, container.create("dataset", key, { values }));
   }
   await dataset.load();

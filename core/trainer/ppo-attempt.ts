@@ -5,7 +5,9 @@ import { responseLengths } from "../reward/score-batch.ts";
 import { sampleGroups } from "./filter-groups.ts";
 import type { Checkpoint } from "./checkpoint/index.ts";
 import { totalLengths } from "./balance.ts";
+import { endsInGrace, LEFT } from "./ends-in-grace.ts";
 import { fitLoop, givesUp, type FitEnd } from "./fit-loop.ts";
+import { trainDatasetName } from "./open-data.ts";
 import { computeDataMetrics, computeThroughputMetrics, computeTimingMetrics } from "./metrics/index.ts";
 import { StepMetrics } from "./metrics/step-metrics.ts";
 import { checkBatchFields, usesGreedyBaseline } from "./ppo-fields.ts";
@@ -151,10 +153,14 @@ export class PpoAttempt implements Attempt {
 
   /** A curriculum orders the prompts to come, and a dataset may add rows, by what came of the step. */
   private async tellData(batch: DataProto, step: number): Promise<void> {
-    const { loader, train } = this.run;
+    const { loader, train, stop, console, config } = this.run;
     loader.update(batch);
     if (train.onBatchEnd === undefined) return;
-    await train.onBatchEnd(batch, step);
+    if (!(await endsInGrace(stop, () => train.onBatchEnd!(batch, step)))) {
+      const name = trainDatasetName(config.data);
+      const kept = `what it has done by now is what the checkpoint of step ${step} has of it`;
+      console.logger.warn(`onBatchEnd of ${name} ${LEFT}: ${kept}.`);
+    }
     loader.grow(train.length);
   }
 

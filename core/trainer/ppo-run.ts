@@ -103,6 +103,7 @@ async function prepare(
   const columns = Object.keys(train.row(0));
   checkColumns(config, columns);
   checkFields(config, columns);
+  const stop = options.signal ?? new AbortController().signal;
   const total = trainer.total_training_steps ?? loader.stepsPerEpoch * trainer.total_epochs;
 
   console.logger.info((await activateBackend(config.tensor_backend, backendWish(config))).note);
@@ -119,6 +120,7 @@ async function prepare(
       container,
       console,
       restart,
+      stop,
     }),
     rollouts: new RolloutLog({
       runDir: trainer.default_local_dir,
@@ -140,7 +142,7 @@ async function prepare(
       ? { penalty: resolveKlPenalty(algorithm.kl_penalty), control: createKlController(algorithm.kl_ctrl) }
       : undefined,
     lossFields: extraFields,
-    stop: options.signal ?? new AbortController().signal,
+    stop,
     ended,
   };
 }

@@ -52,6 +52,8 @@ export interface RunRecordOptions {
   console: RunConsole;
   /** Given where a worker's death ended the attempt before. */
   restart: RestartPoint | undefined;
+  /** Asks the run to stop. */
+  stop: AbortSignal;
 }
 
 /** Closes the registries for the time of a run. @returns opens them again. */
@@ -76,11 +78,11 @@ export class RunRecord {
   private directory: RunDirectory | undefined;
 
   constructor(options: RunRecordOptions) {
-    const { config, keep, container, console } = options;
+    const { config, keep, container, console, stop } = options;
     const { trainer } = config;
     this.options = options;
     this.trainer = trainer;
-    this.trackers = Trackers.create(trainer.logger, container, console.logger);
+    this.trackers = Trackers.create(trainer.logger, container, console.logger, stop);
     this.checkpoints = new CheckpointManager({ dir: trainer.default_local_dir, keep, logger: console.logger });
   }
 

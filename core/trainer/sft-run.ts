@@ -80,6 +80,7 @@ async function prepare(
     batchSize: data.train_batch_size,
     sampler: container.create("sampler", data.shuffle ? "random" : "sequential"),
   });
+  const stop = options.signal ?? new AbortController().signal;
   const total = trainer.total_training_steps ?? loader.stepsPerEpoch * trainer.total_epochs;
   const { workers, close } = await startSftGroup(config, site, total, { directory, signal: ended.signal });
   return {
@@ -93,6 +94,7 @@ async function prepare(
       container,
       console,
       restart,
+      stop,
     }),
     tokenizer,
     train,
@@ -104,6 +106,6 @@ async function prepare(
       ended.abort();
       return close();
     },
-    stop: options.signal ?? new AbortController().signal,
+    stop,
   };
 }

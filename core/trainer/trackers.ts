@@ -1,6 +1,7 @@
 import type { Logger } from "../registry/logger.ts";
 import { reasonOf } from "../errors/reason-of.ts";
 import type { RunContainer } from "../registry/run-container.ts";
+import { endsInGrace, LEFT } from "./ends-in-grace.ts";
 import type { Tracker } from "./tracker.ts";
 
 /** The run's own record, which the report and `verl report` read; every run has it. */
@@ -8,23 +9,37 @@ const RECORD = "file";
 
 /**
  * All trackers of a run as one. A tracker that fails is named in a warning, once, and does not stop the run. So is a metric that is not
- * finite, of which a chart shows no more than a gap.
+ * finite, of which a chart shows no more than a gap. Once the run is asked to stop, one that hangs is left to itself after 10 s, and
+ * hears of nothing more.
  */
 export class Trackers implements Tracker {
-  readonly #trackers: ReadonlyMap<string, Tracker>;
+  readonly #trackers: Map<string, Tracker>;
   readonly #logger: Pick<Logger, "warnOnce">;
+  readonly #stop: AbortSignal;
 
-  constructor(trackers: Iterable<readonly [string, Tracker]>, logger: Pick<Logger, "warnOnce">) {
+  /** @param stop asks the run to stop. Default: nothing does, and each tracker is waited for. */
+  constructor(
+    trackers: Iterable<readonly [string, Tracker]>,
+    logger: Pick<Logger, "warnOnce">,
+    stop = new AbortController().signal,
+  ) {
     this.#trackers = new Map(trackers);
     this.#logger = logger;
+    this.#stop = stop;
   }
 
   /** The trackers of `trainer.logger`, and `file` in any case. */
-  static create(keys: readonly string[], container: Pick<RunContainer, "create">, logger: Logger): Trackers {
+  static create(
+    keys: readonly string[],
+    container: Pick<RunContainer, "create">,
+    logger: Logger,
+    stop?: AbortSignal,
+  ): Trackers {
     const all = new Set([...keys, RECORD]);
     return new Trackers(
       [...all].map((key) => [key, container.create("tracker", key)] as const),
       logger,
+      stop,
     );
   }
 
@@ -48,7 +63,9 @@ export class Trackers implements Tracker {
   async #each(call: (tracker: Tracker) => void | Promise<void>): Promise<void> {
     for (const [key, tracker] of this.#trackers) {
       try {
-        await call(tracker);
+        if (await endsInGrace(this.#stop, () => call(tracker))) continue;
+        this.#trackers.delete(key);
+        this.#logger.warnOnce(`tracker/${key}/left`, `The tracker "${key}" ${LEFT}.`);
       } catch (error) {
         const reason = reasonOf(error);
         this.#logger.warnOnce(
