@@ -1,15 +1,18 @@
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
-import { Gateway, trajectoriesOf, type Exchange, type Trajectory } from "../agent/index.ts";
+import { Gateway, trajectoriesOf, type Exchange, type ToolParser, type Trajectory } from "../agent/index.ts";
 import { loadTokenizer, type Tokenizer } from "../data/index.ts";
+import { noModelFolder } from "../data/load-tokenizer.ts";
 import type { RoleConfig, RolloutEngine } from "../engine/index.ts";
-import { counted, VerlError } from "../errors/index.ts";
-import { createRunContainer, ROLE_CONFIG, TOKENIZER } from "../registry/index.ts";
+import { counted, isVerlError, VerlError } from "../errors/index.ts";
+import { createRunContainer, registries, ROLE_CONFIG, TOKENIZER, type RunContainer } from "../registry/index.ts";
 import { activateBackend } from "../tensor/index.ts";
 import { CaptureFile } from "./capture-file.ts";
 import type { CliCommand, CliContext } from "./command.ts";
+import { MODEL_FILES, requireModelFolder } from "./model-folder.ts";
 import { addRegistryOptions, loadForOptions, type RegistryOptions } from "./registry-options.ts";
 
 interface Options extends RegistryOptions {
@@ -50,6 +53,8 @@ Example:
       .action(async (model: string, options: Options) => {
         await loadForOptions(options, ctx);
         const folder = resolve(ctx.cwd, model);
+        if (!existsSync(folder)) throw noModelFolder(model, folder, "<model>");
+        requireModelFolder(folder);
         const out = new CaptureFile(resolve(ctx.cwd, options.out), ctx.logger);
         const work = (): Promise<void> => serve(folder, out, options, ctx);
         await ctx.run(work, () => `What was written until now is in ${out.path}.`);
@@ -64,7 +69,7 @@ async function serve(folder: string, out: CaptureFile, options: Options, ctx: Cl
   const tokenizer = await loadTokenizer(folder, { folderKey: "<model>" });
   const contextLength = await contextLengthOf(folder);
   const container = createRunContainer({ [TOKENIZER]: tokenizer });
-  const parser = container.create("tool_parser", options.format);
+  const parser = openParser(container, options.format);
   out.open();
   ctx.logger.info((await activateBackend(null)).note);
   const role: RoleConfig = { role: "rollout", model: { path: folder } };
@@ -107,6 +112,17 @@ async function serve(folder: string, out: CaptureFile, options: Options, ctx: Cl
   }
 }
 
+/** @throws by `--format` what the parser says of the config's key. */
+function openParser(container: RunContainer, format: string): ToolParser {
+  try {
+    return container.create("tool_parser", format);
+  } catch (error) {
+    if (!isVerlError(error) || error.code !== "VERL_AGENT_TOOL_FORMAT") throw error;
+    const keys = registries.tool_parser.keys().filter((key) => key !== format);
+    throw new VerlError(error.code, error.message, { hint: `Name it by --format: ${keys.join(", ")}.`, cause: error });
+  }
+}
+
 /** Reads the weights, so that a folder without any is told before the first request. */
 async function tryOut(rollout: RolloutEngine, { eosTokenId }: Tokenizer): Promise<void> {
   const sampling = { temperature: 0, top_k: -1, top_p: 1, max_tokens: 1, stop_token_ids: [], seed: 0 };
@@ -122,11 +138,14 @@ async function contextLengthOf(folder: string): Promise<number> {
   } catch (cause) {
     throw new VerlError("VERL_CLI_FILE", `The file ${file} cannot be used: ${(cause as Error).message}`, {
       location: { file },
-      hint: "A model folder has config.json, tokenizer.json, tokenizer_config.json and model.safetensors.",
+      hint: MODEL_FILES,
       cause,
     });
   }
-  throw new VerlError("VERL_CLI_FILE", `The file ${file} has no max_position_embeddings.`, { location: { file } });
+  throw new VerlError("VERL_CLI_FILE", `The file ${file} has no max_position_embeddings.`, {
+    location: { file },
+    hint: "It is a whole number: the tokens that the model can read and write in all. Copy the file again from where the model came.",
+  });
 }
 
 /** As rows of rollouts.jsonl; per-token lists cover the response alone. */

@@ -1,8 +1,9 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Tokenizer as PackageTokenizer } from "@huggingface/tokenizers";
 import { VerlError } from "../errors/verl-error.ts";
+import { nearest } from "../registry/nearest.ts";
 import { ChatTemplate } from "./chat-template.ts";
 import { expandPath } from "../config/expand-path.ts";
 import { findTemplates, type FolderTemplates, type TemplateSource } from "./find-template.ts";
@@ -40,7 +41,7 @@ const HubTokenizer = PackageTokenizer as new (definition: object, config: object
  */
 export async function loadTokenizer(path: string, options: LoadTokenizerOptions = {}): Promise<Tokenizer> {
   const folder = expandPath(path);
-  if (!existsSync(folder)) throw noFolder(path, options.folderKey);
+  if (!existsSync(folder)) throw noModelFolder(path, folder, options.folderKey);
   const tokenizerFile = join(folder, "tokenizer.json");
   const configFile = join(folder, "tokenizer_config.json");
   const invalid = invalidIn(options.folderKey);
@@ -201,16 +202,27 @@ function parseObject(file: string, text: string, invalid: InvalidFile): Record<s
   return value as Record<string, unknown>;
 }
 
-/** People write a hub's id where verl would download the model. */
-function noFolder(path: string, key: string | undefined): VerlError {
+/**
+ * People write a hub's id where verl would download the model.
+ * @param path as it was given. @param folder where that is. @param key what names it, for the hint
+ */
+export function noModelFolder(path: string, folder: string, key?: string): VerlError {
   const isHubId = /^[\w.-]+\/[\w.-]+$/.test(path) && !path.startsWith(".");
+  const [meant] = nearest(basename(folder), foldersIn(dirname(folder)), 1);
+  const near = meant === undefined ? "" : `Did you mean "${join(dirname(path), meant)}"? `;
   return new VerlError("VERL_DATA_TOKENIZER", `The model folder "${path}" does not exist.`, {
     location: { file: path },
-    hint: isHubId
-      ? `Ids of the Hugging Face hub are not downloaded: fetch the model first (\`hf download ${path} --local-dir ${path}\`), then name its folder${key === undefined ? "" : ` in ${key}`}.`
-      : `${asked(key)}; relative paths start at the working directory.`,
+    hint:
+      isHubId && meant === undefined
+        ? `Ids of the Hugging Face hub are not downloaded: fetch the model first (\`hf download ${path} --local-dir ${path}\`), then name its folder${key === undefined ? "" : ` in ${key}`}.`
+        : `${near}${asked(key)}; relative paths start at the working directory.`,
   });
 }
+
+const foldersIn = (folder: string): string[] =>
+  existsSync(folder)
+    ? readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
+    : [];
 
 type InvalidFile = (file: string, what: string, cause?: unknown) => VerlError;
 

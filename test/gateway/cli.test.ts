@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -102,13 +102,37 @@ describe("verl gateway", () => {
   });
 
   it.each([
-    ["a folder that is not there", ["none"], "VERL_DATA_TOKENIZER"],
-    ["a model without weights", ["start"], "has no weights"],
+    ["a folder that is not there", ["modle"], 'Did you mean "model"?'],
+    ["an id of the hub", ["org/name"], "`hf download org/name --local-dir org/name`"],
+    ["a file", ["model/config.json"], `is no folder.\nDid you mean "${model}"?`],
+    [
+      "an empty folder",
+      ["empty"],
+      "is no model folder with weights: it has no config.json, tokenizer.json, tokenizer_config.json, model.safetensors.",
+    ],
+    ["a run's directory", ["run"], `Did you mean "${join(folder, "run/global_step_2/actor/huggingface")}"?`],
+    ["a model without weights", ["start"], "is no model folder with weights: it has no model.safetensors."],
+    ["weights in several files", ["sharded"], "Weights in several files are not read"],
+    ["a config without a model", ["unsized"], "unsized/config.json has no max_position_embeddings."],
+    ["a config that is no JSON", ["torn"], "torn/config.json cannot be used"],
+    ["a chat template that writes no calls", ["plain", "--format", "auto"], "Name it by --format: "],
     ["a port out of range", ["model", "--port", "70000"], "whole number from 0 to 65535"],
     ["a format of nobody", ["model", "--format", "hermess"], "VERL_REGISTRY_KEY_UNKNOWN"],
-  ])("says what is wrong with %s", async (_, args, message) => {
-    const { code, stderr } = await cli(["gateway", "--format", "hermes", ...args], { cwd: folder });
-    expect(code).toBeGreaterThan(0);
+  ])("refuses, by the exit code 2 and before anything is made, %s", async (_, args, message) => {
+    const copy = (name: string, file?: string, text = "") => {
+      cpSync(model, join(folder, name), { recursive: true });
+      if (file !== undefined) writeFileSync(join(folder, name, file), text);
+    };
+    mkdirSync(join(folder, "empty"), { recursive: true });
+    copy("run/global_step_2/actor/huggingface");
+    copy("unsized", "config.json", "{}");
+    copy("torn", "config.json", "{");
+    copy("plain", "tokenizer_config.json", readFileSync("examples/sort-letters/model/tokenizer_config.json", "utf8"));
+    copy("sharded", "model-00001-of-00002.safetensors");
+    rmSync(join(folder, "sharded/model.safetensors"));
+    const { code, stdout, stderr } = await cli(["gateway", "--format", "hermes", "--out", "none.jsonl", ...args], { cwd: folder }); // prettier-ignore
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(existsSync(join(folder, "none.jsonl"))).toBe(false);
     expect(stderr).toContain(message);
   });
 });
