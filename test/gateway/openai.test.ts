@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import type OpenAI from "openai";
 import { branchEnds, trajectoryOf } from "../../core/agent/gateway/index.ts";
-import type { ToolParser } from "../../core/agent/tool-parser.ts";
+import type { StreamOptions, ToolParser, ToolParserStream } from "../../core/agent/tool-parser.ts";
+import { HermesToolParser } from "../../plugins/tool-parser/hermes.ts";
 import { KimiK2ToolParser } from "../../plugins/tool-parser/kimi-k2.ts";
 import { LettersTokenizer } from "./letters-tokenizer.ts";
 import { CALC, calculating, callOf, ScriptedRollout, tokenizer, withSession } from "./support.ts";
@@ -120,7 +121,7 @@ describe("an agent written with the openai package", () => {
   });
 
   it.each([false, true])(
-    "gets what is no call behind all other text, and goes on from that (streaming: %s)",
+    "gets what is no call where the model wrote it, and goes on from that (streaming: %s)",
     async (streams) => {
       const broken = "<tool_call>{bad}</tool_call>";
       const tokenizer = new LettersTokenizer();
@@ -139,12 +140,55 @@ describe("an agent written with the openai package", () => {
             return choices[0]!.message;
           };
           const message = await ask(ASK);
-          expect(message).toMatchObject({ content: `AB${broken}`, tool_calls: [{ type: "function" }] });
+          expect(message).toMatchObject({ content: `A${broken}B`, tool_calls: [{ type: "function" }] });
           await ask([...ASK, message, { role: "tool", tool_call_id: message.tool_calls![0]!.id, content: "1" }]);
           expect(branchEnds(session.exchanges)).toHaveLength(1);
         },
         {},
         { tokenizer },
+      );
+    },
+  );
+
+  it.each([false, true])("gets an answer that was cut off as it was written (streaming: %s)", async (streams) => {
+    const text = `1${callOf("2")}3<tool_call>{bad}</tool_call>4`;
+    const tokenizer = new LettersTokenizer();
+    const rollout = new ScriptedRollout(() => `${text}5`, tokenizer);
+    await withSession(
+      rollout,
+      async ({ client }) => {
+        const params = { model: "m", messages: ASK, tools: [CALC], max_tokens: tokenizer.encode(text).length };
+        const { choices } = streams
+          ? await client.chat.completions.stream({ ...params, stream: true }).finalChatCompletion()
+          : await client.chat.completions.create(params);
+        expect(choices[0]).toMatchObject({ finish_reason: "length", message: { content: text } });
+      },
+      {},
+      { tokenizer },
+    );
+  });
+
+  it.each([false, true])(
+    "gets all of an answer whose parser tells nothing before its end (streaming: %s)",
+    async (streams) => {
+      class Silent extends HermesToolParser {
+        override stream(options: StreamOptions): ToolParserStream {
+          return super.stream({ ...options, onDelta: undefined });
+        }
+      }
+      const broken = "<tool_call>{bad}</tool_call>";
+      const tokenizer = new LettersTokenizer();
+      await withSession(
+        new ScriptedRollout(() => `A${broken}B${callOf("1")}`, tokenizer),
+        async ({ client }) => {
+          const params = { model: "m", messages: ASK, tools: [CALC] };
+          const { choices } = streams
+            ? await client.chat.completions.stream({ ...params, stream: true }).finalChatCompletion()
+            : await client.chat.completions.create(params);
+          expect(choices[0]!.message).toMatchObject({ content: `AB${broken}`, tool_calls: [{ type: "function" }] });
+        },
+        {},
+        { tokenizer, parser: () => new Silent() },
       );
     },
   );

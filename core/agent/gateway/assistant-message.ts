@@ -1,18 +1,19 @@
 import type { ChatMessage } from "../../data/tokenizer.ts";
 import type { ParsedAnswer } from "../tool-parser.ts";
-import { standsInContent } from "../tool-parsing/answer-writer.ts";
 import type { CallIds } from "./call-ids.ts";
+import { textOf, type WrittenPart } from "./written-parts.ts";
 
 /**
  * The message as the client gets it and hands it back; what was meant as a call and is none stays text, so that nothing is lost.
  * @param own ids for calls that have none; one that the model copied of these is not kept, as it would name two calls
  */
 export function assistantMessage(
-  { content, calls, errors }: ParsedAnswer,
+  { calls }: ParsedAnswer,
+  parts: readonly WrittenPart[],
   mostCalls: number,
   own: CallIds,
 ): ChatMessage {
-  const text = content + errors.flatMap((error) => (standsInContent(error) ? [] : error.raw)).join("");
+  const text = textOf(parts, "content");
   if (calls.length === 0) return { role: "assistant", content: text };
   const ids = new Set<string>();
   const tool_calls = calls.slice(0, mostCalls).map(({ id, name, arguments: args }) => ({

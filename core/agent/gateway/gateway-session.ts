@@ -21,6 +21,7 @@ import { noCounts, type SessionCounts } from "./session-counts.ts";
 import { SessionRoom, type RoomLimits } from "./session-room.ts";
 import { notServed, samplingOf, type SamplingRules } from "./session-sampling.ts";
 import { cutAtStop, type AnswerForm } from "./stop-texts.ts";
+import type { WrittenPart } from "./written-parts.ts";
 
 export interface SessionOptions extends SamplingRules, RoomLimits {
   rollout: RolloutEngine;
@@ -54,12 +55,10 @@ export interface Answer {
 }
 
 export interface ChatAnswer extends Answer {
-  /** What it was read by. */
-  parser: ToolParser;
   parsed: ParsedAnswer;
+  parts: readonly WrittenPart[];
   /** What the client gets, in the form in which it comes back. */
   message: ChatMessage;
-  startsInReasoning: boolean | undefined;
 }
 
 const WITHOUT_CALLS = new ReasoningReader();
@@ -144,14 +143,17 @@ export class GatewaySession {
       const answers = await this.generate(prompt, request, ordinal, client.signal, request.readsCalls);
       return answers.map((answer) => {
         const { finishReason, exchange, forms } = answer;
-        const { text, parsed } = readAnswer(answer, format.tokenizer, (whole) =>
-          parser.parse(whole, { tools: request.tools, finishReason, startsInReasoning: inReasoning }),
-        );
+        const { tools } = request;
+        const { text, parsed, parts } = readAnswer(answer, format.tokenizer, parser, {
+          tools,
+          finishReason,
+          startsInReasoning: inReasoning,
+        });
         this.counts.invalidCalls += parsed.errors.length;
         this.counts.callsLeftOut += Math.max(0, parsed.calls.length - request.mostCalls);
-        const message = assistantMessage(parsed, request.mostCalls, this.callIds);
+        const message = assistantMessage(parsed, parts, request.mostCalls, this.callIds);
         this.conversations.rememberChat(keys.at(-1)!, message, answer.text, exchange, forms);
-        return { ...answer, text, parser, parsed, message, startsInReasoning: inReasoning };
+        return { ...answer, text, parsed, parts, message };
       });
     });
   }

@@ -230,8 +230,7 @@ export class Gateway {
     read: readChatRequest,
     ask: (session, asked, client) => session.chat(asked, client),
     whole: chatCompletion,
-    chunks: (head, answers, tokens, { tools, includeUsage }) =>
-      chatChunks(head, answers, { tools, tokens, includeUsage }),
+    chunks: (head, answers, tokens, { includeUsage }) => chatChunks(head, answers, { tokens, includeUsage }),
   };
 
   private readonly completion: Endpoint<CompletionRequest, Awaited<ReturnType<GatewaySession["complete"]>>> = {

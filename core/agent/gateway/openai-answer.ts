@@ -1,8 +1,5 @@
 import { stringifyLosslessJson } from "../../data/lossless-json.ts";
 import type { Tokenizer } from "../../data/tokenizer.ts";
-import type { ToolSchema } from "../tool.ts";
-import type { AnswerDelta, ParsedAnswer } from "../tool-parser.ts";
-import { standsInContent } from "../tool-parsing/answer-writer.ts";
 import type { Answer, ChatAnswer } from "./gateway-session.ts";
 
 /** What all objects of one response have in common. */
@@ -44,7 +41,7 @@ export function chatCompletion(head: ResponseHead, answers: readonly ChatAnswer[
 export function* chatChunks(
   head: ResponseHead,
   answers: readonly ChatAnswer[],
-  { tools, tokens, includeUsage }: { tools: readonly ToolSchema[]; tokens?: Tokenizer; includeUsage: boolean },
+  { tokens, includeUsage }: { tokens?: Tokenizer; includeUsage: boolean },
 ): Generator<object> {
   const usage = includeUsage ? { usage: null } : {};
   const chunk = (index: number, delta: Delta, finish: string | null, logprobs: object | null = null): object => ({
@@ -54,7 +51,7 @@ export function* chatChunks(
     ...usage,
   });
   for (const [index, answer] of answers.entries()) {
-    for (const delta of chatDeltas(answer, tools)) yield chunk(index, delta, null);
+    for (const delta of chatDeltas(answer)) yield chunk(index, delta, null);
     const logprobs = tokens === undefined ? null : { content: tokenLogprobs(answer, tokens), refusal: null };
     yield chunk(index, {}, finishReasonOf(answer), logprobs);
   }
@@ -102,45 +99,19 @@ const wireCall = ({ id, function: { name, arguments: args } }: WireCall) => ({
   function: { name, arguments: typeof args === "string" ? args : stringifyLosslessJson(args) },
 });
 
-/** The answer as the parser tells it while it comes, with the ids that its calls have in the message. */
-function* chatDeltas(answer: ChatAnswer, tools: readonly ToolSchema[]): Generator<Delta> {
-  const { message, finishReason } = answer;
+/** The answer in the order in which the model wrote it, with the ids that its calls have in the message. */
+function* chatDeltas({ message, parts }: ChatAnswer): Generator<Delta> {
   const calls = (message["tool_calls"] ?? []) as WireCall[];
   yield { role: "assistant", content: "" };
-  for (const delta of finishReason === "length" || calls.length === 0 ? asTold(answer.parsed) : told(answer, tools)) {
-    if (delta.type === "call") {
-      if (delta.index < calls.length) yield { tool_calls: [{ index: delta.index, ...wireCall(calls[delta.index]!) }] };
-    } else if (delta.type === "error") {
-      if (!standsInContent(delta.error)) yield { content: delta.error.raw };
-    } else if (delta.type !== "retract") {
-      for (const text of pieces(delta.text)) {
-        yield delta.type === "content" ? { content: text } : { reasoning_content: text };
+  for (const part of parts) {
+    if (part.type === "call") {
+      if (part.index < calls.length) yield { tool_calls: [{ index: part.index, ...wireCall(calls[part.index]!) }] };
+    } else {
+      for (const text of pieces(part.text)) {
+        yield part.type === "content" ? { content: text } : { reasoning_content: text };
       }
     }
   }
-}
-
-/** A parsed answer as deltas. */
-function asTold({ content, reasoning, errors }: ParsedAnswer): AnswerDelta[] {
-  return [
-    { type: "reasoning", text: reasoning },
-    { type: "content", text: content },
-    ...errors.map((error) => ({ type: "error", error }) as const),
-  ];
-}
-
-/** What the parser tells of the answer in pieces, without what it takes back later; errors come last, as in the message. */
-function told({ text, parser, startsInReasoning }: ChatAnswer, tools: readonly ToolSchema[]): AnswerDelta[] {
-  let deltas: AnswerDelta[] = [];
-  let errors: AnswerDelta[] = [];
-  const onDelta = (delta: AnswerDelta): void => {
-    if (delta.type === "retract") [deltas, errors] = [[{ type: "reasoning", text: delta.reasoning }], []];
-    else (delta.type === "error" ? errors : deltas).push(delta);
-  };
-  const stream = parser.stream({ tools, startsInReasoning, onDelta });
-  for (const piece of pieces(text)) stream.push(piece);
-  stream.end();
-  return [...deltas, ...errors];
 }
 
 function* pieces(text: string): Generator<string> {

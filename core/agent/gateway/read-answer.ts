@@ -1,11 +1,13 @@
 import type { Tokenizer } from "../../data/tokenizer.ts";
-import type { ParsedAnswer } from "../tool-parser.ts";
+import type { AnswerDelta, ParsedAnswer, ParseOptions, ToolParser } from "../tool-parser.ts";
 import type { Answer } from "./gateway-session.ts";
+import { writtenParts, type WrittenPart } from "./written-parts.ts";
 
 /** An answer's text, and what a parser makes of it. */
 export interface ReadAnswer {
   text: string;
   parsed: ParsedAnswer;
+  parts: WrittenPart[];
 }
 
 /**
@@ -15,15 +17,23 @@ export interface ReadAnswer {
 export function readAnswer(
   { text, exchange }: Answer,
   tokenizer: Pick<Tokenizer, "decode">,
-  parse: (text: string) => ParsedAnswer,
+  parser: ToolParser,
+  options: ParseOptions,
 ): ReadAnswer {
-  const parsed = parse(text);
+  const whole = read(text, parser, options);
+  const { content, reasoning } = whole.parsed;
   const { ids, stopReason } = exchange.answer;
   const last = ids.subarray(-1);
   const isSpecial = tokenizer.decode(last, { skipSpecialTokens: true }) === "";
   const end = stopReason === "stop" && isSpecial ? tokenizer.decode(last) : "";
-  const isTold = text.endsWith(end) && (parsed.content.endsWith(end) || parsed.reasoning.endsWith(end));
-  if (end === "" || !isTold) return { text, parsed };
-  const withoutEnd = text.slice(0, -end.length);
-  return { text: withoutEnd, parsed: parse(withoutEnd) };
+  const isTold = text.endsWith(end) && (content.endsWith(end) || reasoning.endsWith(end));
+  return end === "" || !isTold ? whole : read(text.slice(0, -end.length), parser, options);
+}
+
+function read(text: string, parser: ToolParser, { finishReason, ...options }: ParseOptions): ReadAnswer {
+  const deltas: AnswerDelta[] = [];
+  const stream = parser.stream({ ...options, onDelta: (delta) => void deltas.push(delta) });
+  stream.push(text);
+  const parsed = stream.end({ finishReason });
+  return { text, parsed, parts: writtenParts(parsed, deltas) };
 }
