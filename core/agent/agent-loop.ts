@@ -2,6 +2,8 @@ import type { RolloutEngine, SamplingParams } from "../engine/rollout-engine.ts"
 import type { ClassEntry } from "../registry/entry.ts";
 import { classRegistrar, type ClassRegistrar } from "../registry/register.ts";
 import type { ChatMessage } from "../data/tokenizer.ts";
+import type { AgentParts } from "./agent-parts.ts";
+import type { RowFields } from "./row-fields.ts";
 import type { Trajectory } from "./trajectory.ts";
 
 /** One dataset row of which an answer is wanted. */
@@ -52,6 +54,13 @@ export interface AgentContext {
  */
 export abstract class AgentLoop {
   static readonly register: ClassRegistrar<"agent_loop"> = classRegistrar("agent_loop");
+
+  /**
+   * Refuses a row that the loop cannot run. It is asked of each row before the run begins, and without an object of the class; where there
+   * is none, any row will do.
+   * @param parts tells what the run has: `requireInteraction`, `toolsOf`. @throws VerlError, to which the row's number is added
+   */
+  static checkRow?(row: RowFields, parts: AgentParts): void | Promise<void>;
 
   /** Loads what every sample needs. Called once, before the first sample; what it throws ends the run, and nothing is tried again. */
   prepare?(): Promise<void>;

@@ -3,10 +3,11 @@ import type { PromptTools } from "../data/dataset.ts";
 import { VerlError } from "../errors/verl-error.ts";
 import type { Logger } from "../registry/logger.ts";
 import { nearest } from "../registry/nearest.ts";
+import { registries } from "../registry/registries.ts";
 import type { RunContainer } from "../registry/run-container.ts";
 import type { AgentLoop } from "./agent-loop.ts";
 import { AgentsFile } from "../config/agents-file.ts";
-import { readClassesFile } from "../config/classes-file.ts";
+import { readClassesFile, type ListedClass } from "../config/classes-file.ts";
 import type { Interaction } from "./interaction.ts";
 import { meant, selectTools, toolsKwargsOf } from "./row-fields.ts";
 import { ToolBox, type OfferedTool } from "./tool-box.ts";
@@ -31,6 +32,7 @@ export class AgentParts {
   private readonly box: ToolBox;
   private parsing: ToolParser | undefined;
   private talking: ReadonlyMap<string, Interaction> | undefined;
+  private talkers: ReadonlySet<string> | undefined;
   private loops: AgentsFile | undefined;
   private readonly unknown = new Set<string>();
 
@@ -97,16 +99,20 @@ export class AgentParts {
     return this.multiTurn.interaction_config_path !== null;
   }
 
-  /** The interaction of that name. @throws VerlError VERL_AGENT_INTERACTION with the names that there are */
+  /** The interaction of that name. @throws as `requireInteraction` */
   interaction(name: unknown): Interaction {
-    const interactions = (this.talking ??= this.loadInteractions());
-    const found = typeof name === "string" ? interactions.get(name) : undefined;
-    if (found !== undefined) return found;
+    this.requireInteraction(name);
+    return (this.talking ??= this.loadInteractions()).get(name as string)!;
+  }
+
+  /** Makes sure that there is an interaction of that name; none is made. @throws VerlError VERL_AGENT_INTERACTION with the names that there are */
+  requireInteraction(name: unknown): void {
+    const names = (this.talkers ??= new Set(this.listInteractions().map(nameOf)));
+    if (names.has(name as string)) return;
     const what =
       name === undefined ? "A row names no interaction" : `A row names the interaction ${JSON.stringify(name)}`;
-    const names = [...interactions.keys()];
     const meant = typeof name === "string" ? nearest(name, names) : [];
-    throw new VerlError("VERL_AGENT_INTERACTION", `${what}; the interactions are ${names.join(", ") || "none"}.`, {
+    throw new VerlError("VERL_AGENT_INTERACTION", `${what}; the interactions are ${[...names].join(", ") || "none"}.`, {
       location: { path: `${MULTI_TURN}.interaction_config_path` },
       hint: `${meant.length > 0 ? `Did you mean ${meant.join(" or ")}? ` : ""}Rows name one in interaction_kwargs.name (or extra_info.interaction_kwargs.name).`,
     });
@@ -118,10 +124,14 @@ export class AgentParts {
    * @throws VerlError VERL_REGISTRY_KEY_UNKNOWN with the nearest of both
    */
   createLoop(name: string): AgentLoop {
-    this.loops ??= new AgentsFile(this.config.actor_rollout_ref.rollout.agent.agent_loop_config_path);
-    this.loops.require(name);
-    const { key = name, ...more } = this.loops.find(name) ?? {};
+    const { key = name, ...more } = this.findLoop(name) ?? {};
     return this.container.create("agent_loop", key, more);
+  }
+
+  /** The class of `createLoop`'s loop, of which none is made. @throws as `createLoop` */
+  loopClass(name: string): typeof AgentLoop {
+    const { key = name } = this.findLoop(name) ?? {};
+    return registries.agent_loop.resolve(key).create as unknown as typeof AgentLoop;
   }
 
   /** Ends what the tools hold open. */
@@ -133,18 +143,28 @@ export class AgentParts {
     return this.config.actor_rollout_ref.rollout.multi_turn;
   }
 
+  private findLoop(name: string): ReturnType<AgentsFile["find"]> {
+    this.loops ??= new AgentsFile(this.config.actor_rollout_ref.rollout.agent.agent_loop_config_path);
+    this.loops.require(name);
+    return this.loops.find(name);
+  }
+
   private loadInteractions(): ReadonlyMap<string, Interaction> {
-    const interactions = new Map<string, Interaction>();
-    for (const { key, options, locate, entry } of readClassesFile(
-      "interaction",
-      this.multiTurn.interaction_config_path,
-    )) {
-      const name = typeof entry.name === "string" ? entry.name : key;
-      interactions.set(name, this.container.create("interaction", key, { options, locate }));
-    }
-    return interactions;
+    return new Map(
+      this.listInteractions().map((listed) => {
+        const { key, options, locate } = listed;
+        return [nameOf(listed), this.container.create("interaction", key, { options, locate })];
+      }),
+    );
+  }
+
+  private listInteractions(): ListedClass[] {
+    return readClassesFile("interaction", this.multiTurn.interaction_config_path);
   }
 }
+
+/** The name that an interaction goes by. */
+const nameOf = ({ entry, key }: ListedClass): string => (typeof entry.name === "string" ? entry.name : key);
 
 /** The schemas as chat templates take them. */
 export const schemasOf = (tools: ReadonlyMap<string, OfferedTool>): Record<string, unknown>[] =>

@@ -9,7 +9,7 @@ export { loadAgentFunction, type AgentEndpoint, type AgentFunction, type AgentTa
 export { LoopRunner, type LoopRunnerOptions, type LoopRunOptions, type LoopRunResult } from "./loop-runner.ts";
 export { startsInReasoning } from "./reasoning-start.ts";
 export { RolloutRouter } from "./rollout-router.ts";
-export { rowField, rowObject, type RowFields } from "./row-fields.ts";
+export { agentOf, rowField, rowObject, type RowFields } from "./row-fields.ts";
 export * from "./tool-parser.ts";
 export * from "./tool-parsing/index.ts";
 export { ToolBox, type OfferedTool } from "./tool-box.ts";

@@ -1,4 +1,3 @@
-import { inspect } from "node:util";
 import { DataProto } from "../batch/data-proto.ts";
 import type { ChatMessage } from "../data/tokenizer.ts";
 import type { RolloutEngine, SamplingParams } from "../engine/rollout-engine.ts";
@@ -12,6 +11,7 @@ import { Attempts } from "./loop-attempts.ts";
 import { allFailed, byCause, dropMetrics, reportFailures } from "./loop-failures.ts";
 import { LongWaits } from "./long-waits.ts";
 import { loopMetrics } from "./loop-metrics.ts";
+import { agentOf } from "./row-fields.ts";
 import type { RolloutTracer } from "./tracing/rollout-tracer.ts";
 import type { Trajectory } from "./trajectory.ts";
 
@@ -88,9 +88,7 @@ export class LoopRunner {
    */
   async run(batch: DataProto, run: LoopRunOptions): Promise<LoopRunResult> {
     const samples = samplesOf(batch, run.validate);
-    const agents = samples.map(({ row: { agent_name: name } }) =>
-      typeof name === "string" ? name : name === undefined || name === null ? this.options.defaultLoop : inspect(name),
-    );
+    const agents = samples.map(({ row }) => agentOf(row, this.options.defaultLoop));
     const loops = agents.map((agent) => this.loopOf(agent));
     const unready = [...new Set(agents)].filter((agent) => this.loopOf(agent).prepare !== undefined);
     if (unready.length > 0) await mapConcurrent(unready, unready.length, (agent) => this.prepare(agent), run.signal);

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { VerlError, type ErrorCode } from "../errors/index.ts";
 import { nearest } from "../registry/nearest.ts";
 import { describeValue } from "../reward/sample-reward.ts";
@@ -11,6 +12,10 @@ export function rowField(row: RowFields, name: string): unknown {
   const extra = row.extra_info as RowFields | null | undefined;
   return row[name] ?? extra?.[name] ?? undefined;
 }
+
+/** The loop of a row's `agent_name`, a name that there cannot be where that is no text. @param own that of rows without one */
+export const agentOf = ({ agent_name: name }: RowFields, own: string): string =>
+  typeof name === "string" ? name : name === undefined || name === null ? own : inspect(name);
 
 /** A field that is an object; an empty one where the row has none. @throws VerlError `code` */
 export function rowObject(row: RowFields, name: string, code: ErrorCode): RowFields {

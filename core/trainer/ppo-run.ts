@@ -11,6 +11,7 @@ import { registries, resolveOptions, type RunContainer } from "../registry/index
 import { activateBackend, backendWish } from "../tensor/backend.ts";
 import type { Rng } from "../tensor/rng.ts";
 import { actorLossParts } from "./actor-loss-parts.ts";
+import { checkAgentRows } from "./check-agent-rows.ts";
 import { StepMetrics } from "./metrics/step-metrics.ts";
 import { openData } from "./open-data.ts";
 import { checkColumns, checkRun } from "./ppo-checks.ts";
@@ -24,6 +25,7 @@ import type { TrainerOptions } from "./run-options.ts";
 import { RunRecord } from "./run-record.ts";
 import { openPpoSite } from "./run-site.ts";
 import { tellNoValidation } from "./tell-no-validation.ts";
+import { defaultLoopOf } from "./workers/answer-prompts.ts";
 import { startPpoGroups, type PpoGroups } from "./worker-groups.ts";
 
 /** Takes what plugins report, for the step under way. */
@@ -98,6 +100,9 @@ async function prepare(
     tools,
     progress: (work) => console.work(work),
   });
+  const defaultLoop = defaultLoopOf(config);
+  await checkAgentRows(train, "training", agents, defaultLoop);
+  if (validation) await checkAgentRows(validation, "validation", agents, defaultLoop);
   container.track("adv_estimator", algorithm.adv_estimator);
   if (algorithm.use_kl_in_reward) container.track("kl_penalty", klPenaltyKey(algorithm.kl_penalty));
   const columns = Object.keys(train.row(0));

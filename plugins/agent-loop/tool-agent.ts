@@ -4,6 +4,7 @@ import {
   CONFIG,
   inject,
   LOGGER,
+  rowField,
   rowObject,
   schemasOf,
   TOKENIZER,
@@ -14,6 +15,7 @@ import {
   type Logger,
   type OfferedTool,
   type PpoConfig,
+  type RowFields,
   type Tokenizer,
   type Trajectory,
 } from "verl";
@@ -43,12 +45,17 @@ export class ToolAgentLoop extends AgentLoop {
     super();
   }
 
+  static override checkRow(row: RowFields, parts: AgentParts): void | Promise<void> {
+    if (parts.hasInteractions) parts.requireInteraction(interactionKwargsOf(row).name);
+    // Most datasets have no such rows, and then wait for nothing.
+    if (["tool_selection", "tools_kwargs"].some((name) => rowField(row, name) !== undefined))
+      return checkTools(row, parts);
+  }
+
   async run(sample: AgentSample, ctx: AgentContext): Promise<Trajectory> {
     const tools = await this.parts.toolsOf(sample.row);
     const { hasInteractions } = this.parts;
-    const interactionKwargs = hasInteractions
-      ? rowObject(sample.row, "interaction_kwargs", "VERL_AGENT_INTERACTION")
-      : {};
+    const interactionKwargs = hasInteractions ? interactionKwargsOf(sample.row) : {};
     const { multi_turn: limits } = this.config.actor_rollout_ref.rollout;
     const conversation = new ToolConversation({
       looksForDrift: limits.template_drift !== "append" || this.begun++ % LOOKED_AT === 0,
@@ -77,4 +84,12 @@ export class ToolAgentLoop extends AgentLoop {
     }
     return tokens;
   }
+}
+
+const interactionKwargsOf = (row: RowFields): RowFields =>
+  rowObject(row, "interaction_kwargs", "VERL_AGENT_INTERACTION");
+
+async function checkTools(row: RowFields, parts: AgentParts): Promise<void> {
+  await parts.toolsOf(row);
+  await parts.toolsKwargsOf(row);
 }

@@ -180,7 +180,12 @@ export class RlhfDataset implements Dataset {
 
   private toolsOf(row: Row, origin: RowOrigin): readonly Record<string, unknown>[] {
     const own = row.tools ?? undefined;
-    return own === undefined ? (this.source.tools?.(row) ?? []) : readTools(own, "tools", origin);
+    if (own !== undefined) return readTools(own, "tools", origin);
+    try {
+      return this.source.tools?.(row) ?? [];
+    } catch (error) {
+      throw withRow(error as Error, origin);
+    }
   }
 
   private measuring(prompts: readonly Prompt[]): MeasureOptions {

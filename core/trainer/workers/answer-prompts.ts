@@ -23,6 +23,11 @@ export interface GenerateOptions {
   answered?: Listener<DataProto>;
 }
 
+/** The loop of rows without `agent_name`. */
+export function defaultLoopOf({ actor_rollout_ref: { rollout } }: PpoConfig): string {
+  return rollout.agent.default_agent_loop ?? (rollout.multi_turn.enable ? "tool_agent" : "single_turn_agent");
+}
+
 /** What runs the agent loops of one rank on an engine, which plugins are given as `ROLLOUT`. A loop that the config names is made ready. */
 export async function createLoopRunner(config: PpoConfig, site: PpoSite, rollout: RolloutEngine): Promise<LoopRunner> {
   const { container, agents, tokenizer, log, metrics } = site;
@@ -31,7 +36,7 @@ export async function createLoopRunner(config: PpoConfig, site: PpoSite, rollout
   const runner = new LoopRunner({
     rollout,
     createLoop: (key) => agents.createLoop(key),
-    defaultLoop: section.agent.default_agent_loop ?? (section.multi_turn.enable ? "tool_agent" : "single_turn_agent"),
+    defaultLoop: defaultLoopOf(config),
     promptLength: section.prompt_length,
     responseLength: section.response_length,
     padTokenId: tokenizer.padTokenId,

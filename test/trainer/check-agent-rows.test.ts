@@ -1,0 +1,94 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { beforeAll, describe, expect, it, jest } from "@jest/globals";
+import { AgentParts } from "../../core/agent/index.ts";
+import { createRunContainer, registries } from "../../core/registry/index.ts";
+import { checkAgentRows } from "../../core/trainer/check-agent-rows.ts";
+import { PpoTrainer } from "../../core/trainer/ppo-trainer.ts";
+import { testInteractions } from "../agent/support/interactions.ts";
+import { testTools, toolsFile } from "../agent/support/tools.ts";
+import { errorOf, recordingLogger } from "../data/helpers.ts";
+import { registerBuiltIns } from "./support/built-ins.ts";
+import { ppoConfig, recordingStream, runFolder } from "./support/tiny-run.ts";
+
+jest.setTimeout(300_000);
+
+beforeAll(() => {
+  registerBuiltIns();
+  for (const { kind, key, entry } of [...testInteractions, ...testTools])
+    registries[kind].register(key, entry as never);
+});
+
+const ROLLOUT = "actor_rollout_ref.rollout";
+const TOOL_AGENT = [`${ROLLOUT}.multi_turn.enable=true`];
+
+/** What a run is refused with before it starts, whose fourth row has more fields; all others have those of `all`. */
+async function refusal(own: object, overrides: readonly string[], { file = "train", all = {} } = {}): Promise<unknown> {
+  const folder = runFolder();
+  writeFileSync(`${folder}/users.yaml`, "interaction:\n  - {name: again, class_name: test-again}\n");
+  writeFileSync(`${folder}/tools.yaml`, toolsFile("add", "ping"));
+  const lines = readFileSync(`${folder}/train.jsonl`, "utf8").split("\n");
+  const rows = lines.map((line, row) => ({ ...(JSON.parse(line) as object), ...all, ...(row === 3 && own) }));
+  writeFileSync(`${folder}/${file}.jsonl`, rows.map((row) => JSON.stringify(row)).join("\n"));
+  const given = overrides.map((override) => override.replace("FOLDER", folder));
+  const val = file === "val" ? [`data.val_files=${folder}/val.jsonl`] : [];
+  return errorOf(() => PpoTrainer.create(ppoConfig(folder, [...val, ...given]), { stream: recordingStream() }));
+}
+
+describe("a run is refused before it starts for a row that", () => {
+  const USERS = [...TOOL_AGENT, `${ROLLOUT}.multi_turn.interaction_config_path=FOLDER/users.yaml`];
+  const named = (name: string) => ({ interaction_kwargs: { name } });
+  const ADD = [...TOOL_AGENT, `${ROLLOUT}.multi_turn.tool_config_path=FOLDER/tools.yaml`];
+
+  it.each<[string, object, readonly string[], object, string, string]>([
+    ["names no loop", { agent_name: "single_trun_agent" }, [], {}, "VERL_REGISTRY_KEY_UNKNOWN", '"single_turn_agent"'],
+    ["names a loop by no text", { agent_name: 3 }, [], {}, "VERL_REGISTRY_KEY_UNKNOWN", "Available: "],
+    ["names no interaction", named("agian"), USERS, named("again"), "VERL_AGENT_INTERACTION", "Did you mean again?"],
+    [
+      "lacks its interaction",
+      named(null as never),
+      USERS,
+      named("again"),
+      "VERL_AGENT_INTERACTION",
+      "Rows name one in",
+    ],
+    ["selects no tool", { tool_selection: ["ad"] }, ADD, {}, "VERL_AGENT_TOOL", "Did you mean add?"],
+    [
+      "selects a tool of a run without",
+      { tool_selection: ["add"] },
+      TOOL_AGENT,
+      {},
+      "VERL_AGENT_TOOL",
+      "The tools are none.",
+    ],
+    [
+      "has arguments of another form",
+      { tools_kwargs: { add: 3 } },
+      ADD,
+      {},
+      "VERL_AGENT_TOOL",
+      "It is a column of the row",
+    ],
+  ])("%s", async (_, own, overrides, all, code, hint) => {
+    const error = (await refusal(own, overrides, { all })) as Error & { hint: string };
+    expect(error).toMatchObject({ code, details: { row: 3 } });
+    expect(error.message).toMatch(/row 3 of the (training data|dataset)\.$/);
+    expect(error.hint).toContain(hint);
+  });
+
+  it("validates", async () => {
+    const error = await refusal({ agent_name: "single_trun_agent" }, [], { file: "val" });
+    expect(error).toMatchObject({ message: expect.stringContaining("row 3 of the validation data.") });
+  });
+});
+
+it("rows of other loops name what they like, and tools that the run has not are told of before it starts", async () => {
+  const log = recordingLogger();
+  const config = ppoConfig(runFolder(), TOOL_AGENT);
+  const parts = new AgentParts(createRunContainer({}), config, log);
+  const rows = [
+    { agent_name: "single_turn_agent", interaction_kwargs: { name: "nobody" }, tool_selection: ["nothing"] },
+    { tools_kwargs: { calculator: {} } },
+  ];
+  await checkAgentRows({ length: 2, row: (at: number) => rows[at] as never }, "training", parts, "tool_agent");
+  expect(log.lines.join()).toContain('Rows have tools_kwargs for "calculator", which is no tool of this run');
+});
