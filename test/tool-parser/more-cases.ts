@@ -9,6 +9,7 @@ import { SLIP_CASES } from "./slip-cases.ts";
 import { TAG_CASES } from "./tag-cases.ts";
 import { TOKEN_CASES } from "./token-cases.ts";
 import { hermes, TYPED_TOOLS } from "./typed-tool.ts";
+import { VALUE_RULE_CASES } from "./value-rule-cases.ts";
 import { XML_CASES } from "./xml-cases.ts";
 
 const REPAIRED = { repaired: true };
@@ -445,4 +446,5 @@ export const MORE_CASES: readonly ParserCase[] = [
   ...END_CASES,
   ...TAG_CASES,
   ...MENTION_CASES,
+  ...VALUE_RULE_CASES,
 ];
