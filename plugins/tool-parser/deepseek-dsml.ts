@@ -9,8 +9,10 @@ import {
   type TextSource,
   type Turn,
 } from "verl";
-import { isClosingTags, readRawValue, shown, type RawValue, type RawValueSyntax } from "./raw-value.ts";
+import { readRawValue, type RawValue } from "./raw-value.ts";
 import { SectionedToolParser, type SectionMarks } from "./sectioned.ts";
+import type { RawValueSyntax } from "./value-rules.ts";
+import { isClosingTags, shown } from "./wrong-tags.ts";
 
 const ENDS = ["<｜end▁of▁sentence｜>"];
 

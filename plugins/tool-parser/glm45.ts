@@ -8,7 +8,8 @@ import {
   type TextSource,
   type Turn,
 } from "verl";
-import { isClosingTags, readRawValue, shown, type RawValue } from "./raw-value.ts";
+import { readRawValue, type RawValue } from "./raw-value.ts";
+import { isClosingTags, shown } from "./wrong-tags.ts";
 
 const [OPEN, CLOSE] = ["<tool_call>", "</tool_call>"] as const;
 const [KEY, KEY_END] = ["<arg_key>", "</arg_key>"] as const;
