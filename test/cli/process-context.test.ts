@@ -63,7 +63,8 @@ describe("a command that is at work", () => {
     expect(ended).toEqual({ ...end, stdout: "exit 130", stderr });
   });
 
-  const killed = "Ranks in threads did not stand still within 1 s; the process is killed, since they would abort it.\n";
+  const killed =
+    "Ranks in threads did not stand still within 10 s; the process is killed, since they would abort it.\n";
   const strayWords = "An error that nobody caught ended the run";
   const exitWords = "code in this process called process.exit(3)";
 

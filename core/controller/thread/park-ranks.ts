@@ -5,8 +5,10 @@ import { BroadcastChannel, isMainThread, threadId, type Worker as Thread } from 
 /** By which the ranks' threads are asked to stand still. */
 const ASKED = "verl/park";
 
-/** Milliseconds that they have for it, and between two looks at those that end meanwhile. */
-const PARK_MS = 1000;
+/** Milliseconds that they have for it; where the exit code depends on it, more. */
+const PARK_MS = 2000;
+const EXIT_MS = 10_000;
+/** Between two looks at those that end meanwhile. */
 const LOOK_MS = 20;
 
 interface Request {
@@ -70,11 +72,12 @@ export async function endThread(thread: Thread, canPark: CanPark): Promise<void>
 
 /** A thread that stays in native code would be waited for, and abort the process then: the process ends by a signal before. */
 function parkOrEnd(code: number): void {
-  if (parkRanks()) return;
   const signal = SIGNALS.get(code) ?? "SIGKILL";
+  const limitMs = signal === "SIGKILL" ? EXIT_MS : PARK_MS;
+  if (parkRanks(limitMs)) return;
   if (signal === "SIGKILL") {
     tell(
-      `Ranks in threads did not stand still within ${PARK_MS / 1000} s; the process is killed, since they would abort it.`,
+      `Ranks in threads did not stand still within ${limitMs / 1000} s; the process is killed, since they would abort it.`,
     );
   }
   process.removeAllListeners(signal);
@@ -82,12 +85,12 @@ function parkOrEnd(code: number): void {
 }
 
 /** Nothing else happens in this thread meanwhile. @returns false where a thread does not stand still in time */
-function parkRanks(): boolean {
+function parkRanks(limitMs: number): boolean {
   // One that cannot be asked yet, or any more, is in no native code.
   const asked = [...running].filter(isThere);
   if (asked.length === 0) return true;
   const parked = ask();
-  const limit = performance.now() + PARK_MS;
+  const limit = performance.now() + limitMs;
   for (let count = 0; count < asked.filter(isThere).length; count = Atomics.load(parked, 0)) {
     if (performance.now() >= limit) return false;
     Atomics.wait(parked, 0, count, LOOK_MS);
