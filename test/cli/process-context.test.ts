@@ -93,6 +93,11 @@ it("ranks in native code are ended with their transport, and the process goes on
   expect(withRanks(true, script)).toMatchObject({ status: 4, signal: null, stdout: "VERL_WORKER_DIED exit 4" });
 });
 
+it("the process ends with its exit code while a transport ends ranks in native code, which stand still already", () => {
+  const ended = withRanks(true, "void start(); await ranksAtWork; void transport.close(); process.exit(4);");
+  expect(ended).toEqual({ status: 4, signal: null, stdout: "exit 4", stderr: "" });
+});
+
 describe("a command that is done", () => {
   it("ends the process whatever the user's code left open, once its output is written", () => {
     const { status, stdout } = withContext(`

@@ -8,12 +8,10 @@ const ASKED = "verl/park";
 /** Milliseconds that they have for it; where the exit code depends on it, more. */
 const PARK_MS = 2000;
 const EXIT_MS = 10_000;
-/** Between two looks at those that end meanwhile. */
+/** Between two looks at one that ends meanwhile. */
 const LOOK_MS = 20;
 
 interface Request {
-  /** How many stand still; then what they wait for, which never comes. */
-  readonly parked: Int32Array;
   /** The only thread that is meant. Default: all. */
   readonly thread?: number;
 }
@@ -24,7 +22,7 @@ const SIGNALS: ReadonlyMap<unknown, NodeJS.Signals> = new Map([
   [143, "SIGTERM"],
 ]);
 
-/** What a rank's thread shares with its controller: 1 while it can be asked, from its start to its end. */
+/** What a rank's thread shares with its controller: 1 while it can be asked, from its start until it stands still or ends. */
 export type CanPark = Int32Array<SharedArrayBuffer>;
 
 /** Threads of ranks that have not ended. */
@@ -47,25 +45,29 @@ export function watchThread(thread: Thread, canPark: CanPark): void {
 /** In the thread of a rank: it stands still for good, once it is asked to and is between two pieces of its work. */
 export function parkWhenAsked(canPark: CanPark): void {
   const channel = new BroadcastChannel(ASKED);
+  const notAnyMore = (): void => {
+    Atomics.store(canPark, 0, 0);
+    Atomics.notify(canPark, 0);
+  };
   channel.onmessage = ({ data }) => {
-    const { parked, thread } = data as Request;
+    const { thread } = data as Request;
     if (thread !== undefined && thread !== threadId) return;
-    Atomics.add(parked, 0, 1);
-    Atomics.notify(parked, 0);
-    Atomics.wait(parked, 1, 0);
+    notAnyMore();
+    // Nobody sets it again.
+    Atomics.wait(canPark, 0, 0);
   };
   // The channel to the controller decides how long the thread lives.
   channel.unref();
   Atomics.store(canPark, 0, 1);
-  process.once("exit", () => Atomics.store(canPark, 0, 0));
+  process.once("exit", notAnyMore);
 }
 
 /** Ends the thread of a rank whatever it does. It stands still first, if it can: in native code it would abort the process. */
 export async function endThread(thread: Thread, canPark: CanPark): Promise<void> {
   if (isThere(canPark)) {
-    const parked = ask(thread.threadId);
+    ask(thread.threadId);
     const limit = performance.now() + PARK_MS;
-    while (isThere(canPark) && Atomics.load(parked, 0) === 0 && performance.now() < limit) await after(LOOK_MS);
+    while (isThere(canPark) && performance.now() < limit) await after(LOOK_MS);
   }
   await thread.terminate();
 }
@@ -89,22 +91,16 @@ function parkRanks(limitMs: number): boolean {
   // One that cannot be asked yet, or any more, is in no native code.
   const asked = [...running].filter(isThere);
   if (asked.length === 0) return true;
-  const parked = ask();
+  ask();
   const limit = performance.now() + limitMs;
-  for (let count = 0; count < asked.filter(isThere).length; count = Atomics.load(parked, 0)) {
-    if (performance.now() >= limit) return false;
-    Atomics.wait(parked, 0, count, LOOK_MS);
-  }
-  return true;
+  return asked.every((canPark) => Atomics.wait(canPark, 0, 1, limit - performance.now()) !== "timed-out");
 }
 
-/** Asks all threads, or one, to stand still. @returns what they count themselves in */
-function ask(thread?: number): Int32Array {
-  const parked = new Int32Array(new SharedArrayBuffer(8));
+/** Asks all threads, or one, to stand still. */
+function ask(thread?: number): void {
   const channel = new BroadcastChannel(ASKED);
-  channel.postMessage({ parked, thread } satisfies Request);
+  channel.postMessage({ thread } satisfies Request);
   channel.close();
-  return parked;
 }
 
 const isThere = (canPark: CanPark): boolean => Atomics.load(canPark, 0) === 1;
