@@ -103,11 +103,11 @@ export class DeepSeekDsmlToolParser extends SectionedToolParser {
     return yield* super.read(open, turn, from);
   }
 
-  /** A tag has its name right behind it, and a section a tag. */
+  /** A tag has its name right behind it. */
   protected override *seesCall(source: TextSource): Scan<boolean> {
     const { at } = source;
     yield* source.skipSpace();
-    const seen = (yield* source.seesAny(["name", "<"])) !== undefined;
+    const seen = (yield* source.seesAny(["name=", "name ="])) !== undefined;
     source.at = at;
     return seen;
   }

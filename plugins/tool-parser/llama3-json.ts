@@ -10,7 +10,7 @@ import {
 } from "verl";
 import { JSON_OPENS, jsonBoundaries } from "./bare-json.ts";
 import { JsonToolParser } from "./json.ts";
-import { isName, readPythonCall } from "./python-call.ts";
+import { isName, readPythonCall, seesPythonCall } from "./python-call.ts";
 
 const TAG = "<|python_tag|>";
 const [FUNCTION, FUNCTION_END] = ["<function=", "</function>"] as const;
@@ -67,9 +67,9 @@ export class Llama3JsonToolParser extends JsonToolParser {
       else out.error(source.text.slice(from, source.at), "a list of calls without a call");
       return true;
     }
+    if (apart && !(yield* seesPythonCall(source, source.at, false))) return false;
     const call = yield* readPythonCall(source, ENDS);
     if (call === undefined) {
-      if (apart) return false;
       yield* source.until(BOUNDARIES);
       out.error(source.text.slice(from, source.at), "neither JSON nor a call follows the tag");
     } else if ("reason" in call) {

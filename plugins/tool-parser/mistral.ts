@@ -21,7 +21,7 @@ import { isName } from "./python-call.ts";
 const [CALLS, ARGS, ID, LIST] = ["[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "["] as const;
 const ENDS = ["</s>", "<pad>"];
 const AFTER_NAME = new Markers([ARGS, ID, CALLS, "{", "\n", ...ENDS]);
-const AFTER_CALLED = [ARGS, ID, "{", "("];
+const AFTER_CALLED = [ARGS, ID, "{"];
 const ARGUMENTS = { closes: [], boundaries: new Markers([CALLS, ...ENDS]) };
 const BRACKETED_ARGUMENTS = { closes: [")"], boundaries: new Markers([")", CALLS, ...ENDS]) };
 const BROKEN_ITEM = new Markers([CALLS, ', {"name"', ',{"name"', ',\n{"name"', ...ENDS]);
@@ -106,8 +106,11 @@ export class MistralToolParser extends MarkedToolParser {
   private *startsNamed({ source, out }: Turn): Scan<boolean> {
     const { at } = source;
     const name = yield* source.takeWhile(isName);
+    // In prose, a blank stands before a bracket.
+    const isBracketed = yield* source.sees("(");
     yield* source.skipSpace();
-    const seen = out.knows(name) || (name !== "" && (yield* source.seesAny(AFTER_CALLED)) !== undefined);
+    const isCalled = isBracketed || (yield* source.seesAny(AFTER_CALLED)) !== undefined;
+    const seen = out.knows(name) || (name !== "" && isCalled);
     source.at = at;
     return seen;
   }

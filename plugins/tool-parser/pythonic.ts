@@ -26,7 +26,7 @@ const ITEM_END = new Markers(["]", ",", ...LIST_ENDS], (mark, text, at) => mark 
  * Calls as Python writes them, in a list: Llama 3.2, and Llama 4 with tags around it. Values are literals of Python or JSON; brackets
  * and quotes in strings count for nothing, and each call of a list fails alone. After other text, a list that names no tool on offer is
  * content: in code, objects are made so. Where no tools are given, a list counts that stands alone on its lines. A tag that stands in a line
- * as a word does, with no list behind it, is content.
+ * as a word does, with no call right behind it, is content.
  *
  *     [get_weather(city="Oslo", days=-1), get_time(zones=["UTC", None])]
  *     <|python_start|>[get_weather(city="Oslo")]<|python_end|>
@@ -67,6 +67,7 @@ export class PythonicToolParser extends MarkedToolParser {
     const apart = tagged && (yield* standsApart(turn));
     if (tagged) yield* source.skipSpace();
     const inList = !tagged || (yield* source.take("[")) !== undefined;
+    if (apart && !(yield* seesPythonCall(source, source.at, inList))) return false;
     const items: CallItem[] = [];
     let cut = !inList;
     for (;;) {
@@ -99,7 +100,6 @@ export class PythonicToolParser extends MarkedToolParser {
       if (!inList) source.at = start;
       break;
     }
-    if (apart && items.length === 0) return false;
     const isBare = source.text[from] === "[" && !out.afterCall;
     if (isBare && (yield* this.isData(items, turn))) out.lookalike(source.text.slice(from, source.at));
     else if (items.length > 0) emitCalls(turn, from, items, cut);

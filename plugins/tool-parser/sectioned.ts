@@ -18,8 +18,8 @@ export interface SectionMarks {
   callClose: readonly string[];
 }
 
-/** What a mark of calls, or their arguments, start with. */
-const MARK_STARTS = ["<", "`", "{"];
+/** What a mark in a call, or its arguments, start with. */
+const STARTS = ["<", "```", "{"];
 const isInWord = (code: number): boolean => !isSpace(code) && code !== 60 && code !== 96 && code !== 123;
 
 /**
@@ -48,18 +48,33 @@ export abstract class SectionedToolParser extends MarkedToolParser {
     const opensCall = callOpen.includes(open);
     if (!opensCall && !sectionOpen.includes(open))
       return sectionClose.includes(open) || (yield* readStrayClose(turn, from));
-    if ((yield* standsApart(turn)) && !(yield* this.seesCall(turn.source))) return false;
+    const apart = yield* standsApart(turn);
+    if (apart && !(yield* opensCall ? this.seesCall(turn.source) : this.seesMark(turn.source))) return false;
     yield* opensCall ? this.readCall(turn, from) : this.readSection(turn, from);
     return true;
   }
 
-  /** Whether a call goes on behind a mark that stands in a line as words do: another mark, behind one word at most. Nothing is read. */
+  /**
+   * Whether a call goes on behind its mark where that stands in a line as words do: by a mark that opens no other, or arguments, behind one
+   * word at most. Nothing is read.
+   */
   protected *seesCall(source: TextSource): Scan<boolean> {
+    const { sectionOpen, callOpen } = this.marks;
     const { at } = source;
     yield* source.skipSpace();
     yield* source.skipWhile(isInWord);
     yield* source.skipSpace();
-    const seen = (yield* source.seesAny(MARK_STARTS)) !== undefined;
+    const seen =
+      !(yield* source.seesAny([...sectionOpen, ...callOpen])) && (yield* source.seesAny(STARTS)) !== undefined;
+    source.at = at;
+    return seen;
+  }
+
+  /** Likewise, a section behind its own: by any mark. */
+  private *seesMark(source: TextSource): Scan<boolean> {
+    const { at } = source;
+    yield* source.skipSpace();
+    const seen = (yield* source.seesAny(Object.values(this.marks).flat() as string[])) !== undefined;
     source.at = at;
     return seen;
   }

@@ -17,7 +17,7 @@ const SURE_SIGNS: Readonly<Record<string, RegExp>> = {
   kimi_k2: /<\|tool_call_begin\|>[\w.]+:\d/,
   deepseek_v3: /<｜tool▁call▁begin｜>\w/,
   deepseek_v3_1: /<｜tool▁call▁begin｜>\w/,
-  deepseek_v3_2: /<｜DSML｜invoke name/,
+  deepseek_v3_2: /<｜DSML｜invoke name=/,
   mistral: /^\[TOOL_CALLS\]|\[TOOL_CALLS\](?:\w|\[\{")/m,
   // Elsewhere it may stand in a string of data.
   llama3_json: /^<\|python_tag\|>/m,

@@ -53,6 +53,10 @@ const PROSE = FORMATS.flatMap(([format, call, ...marks]) =>
       `It says "${mark}", then.`,
       `The token ${mark} is special.`,
       `I use ${mark}, and more.`,
+      `A ${mark} opens (as I said) what \`x\` is.`,
+      `A ${mark} and \`x\` are words.`,
+      `The ${mark} names what follows.`,
+      `I write ${mark} before ${mark} and stop.`,
     ].flatMap((said): ParserCase[] => [
       { name: `prose: ${said}`, format, text: said, content: said },
       {
