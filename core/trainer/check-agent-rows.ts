@@ -4,8 +4,6 @@ import { isVerlError, VerlError } from "../errors/index.ts";
 
 /** Milliseconds that the rows of a dataset may take: one whose rows are costly is looked at as far as this goes. */
 const LIMIT_MS = 5000;
-/** Rows between two looks at the clock. */
-const LOOK = 1024;
 
 /**
  * Finds rows that their agent loops cannot run, before anything is sampled. What is not found here is found when the row is drawn.
@@ -27,7 +25,7 @@ export async function checkAgentRows(
   };
   const until = performance.now() + LIMIT_MS;
   for (let index = 0; index < dataset.length; index++) {
-    if (index % LOOK === LOOK - 1 && performance.now() > until) return;
+    if (performance.now() > until) return;
     const row = dataset.row(index);
     try {
       const checking = classOf(row).checkRow?.(row, agents);

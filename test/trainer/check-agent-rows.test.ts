@@ -92,3 +92,18 @@ it("rows of other loops name what they like, and tools that the run has not are 
   await checkAgentRows({ length: 2, row: (at: number) => rows[at] as never }, "training", parts, "tool_agent");
   expect(log.lines.join()).toContain('Rows have tools_kwargs for "calculator", which is no tool of this run');
 });
+
+it("rows that are costly are looked at for some seconds, the first in any case", async () => {
+  const parts = new AgentParts(createRunContainer({}), ppoConfig(runFolder(), TOOL_AGENT), recordingLogger());
+  let now = 0;
+  const clock = jest.spyOn(performance, "now").mockImplementation(() => now);
+  const read: number[] = [];
+  const row = (index: number): never => {
+    read.push(index);
+    now += 6000;
+    return { index } as never;
+  };
+  await checkAgentRows({ length: 3, row }, "training", parts, "tool_agent");
+  clock.mockRestore();
+  expect(read).toEqual([0]);
+});
