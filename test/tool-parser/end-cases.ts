@@ -108,13 +108,13 @@ const AFTER: ParserCase[] = (
   errors: [LATE],
 }));
 
-/** Calls that break off before the end of the turn; the next turn's call is none of theirs. */
 const KIMI = "<|tool_call_begin|>g:0<|tool_call_argument_begin|>{}";
 const V3 = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>g\n```json\n{}\n```<｜tool▁call▁end｜>";
 const V31 = "<｜tool▁call▁begin｜>g<｜tool▁sep｜>{}<｜tool▁call▁end｜>";
 const JSON_CALL = '\n{"name": "g", "arguments": {}}';
 const LLAMA_TURN = "<|start_header_id|>user<|end_header_id|>\n\n";
 const [NOT_JSON, NO_ARGUMENTS] = ["the call is not valid JSON", "the call has no arguments"];
+/** Calls that break off before the end of the turn; the next turn's call is none of theirs. */
 const BROKEN_OFF = (
   [
     ["kimi_k2", "<|tool_call_begin|>f:0", "<|im_end|>", KIMI, NO_ARGUMENTS],

@@ -30,8 +30,9 @@ const IS_WORD = /[a-z]/i;
  *
  * Reasoning: a call in reasoning that closes is a draft, and ignored. In reasoning that never closes, or that nothing follows, it is an
  * error, or accepted with `recoverReasoning`. A closing tag without an opening one means that the prompt had it, unless the caller knows
- * that it had not: all text before was reasoning. An opening tag counts at the start of the answer, of a line or of a sentence, and right
- * behind a call or other reasoning; elsewhere it is content, and so is a closing tag behind it in whose line words follow.
+ * that it had not: all text before was reasoning. An opening tag counts at the start of the answer or of a line, behind a call or other
+ * reasoning, and behind the end of a sentence without a blank; elsewhere it is content, and so is a closing tag behind it in whose line
+ * words follow.
  */
 export abstract class MarkedToolParser extends StreamingToolParser {
   /** Texts that a call, or a group of calls, may start with. */

@@ -12,7 +12,7 @@ const QUOTES: Readonly<Record<string, string>> = {
   "‘": "’",
   "«": "»",
 };
-/** Behind a letter of these, without a blank, a new sentence begins. */
+/** Right behind these begins what is no word of the line: prose has a blank between. */
 const SENTENCE_ENDS = [".", "!", "?", "…", "。", "！", "？"];
 /** What only words have right behind them. */
 const PUNCTUATION = [".", ",", ";", ":", "!", "?"];
@@ -53,7 +53,7 @@ export function* isMentioned(turn: Turn): Scan<boolean> {
   return (yield* isQuoted(turn)) || (yield* standsApart(turn));
 }
 
-/** Whether reasoning may begin: where the answer, a line or a sentence does, and right behind a call or other reasoning. */
+/** Whether reasoning may begin: where the answer or a line does, behind a call or other reasoning, and right behind a sentence. */
 export const startsThought = ({ out }: Turn): boolean => out.startsLine || SENTENCE_ENDS.includes(out.before);
 
 /** Whether a closing tag of reasoning that has been read is spoken of. @param opened An opening one was before it. */
