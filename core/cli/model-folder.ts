@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { entriesIn, foldersIn } from "../data/entries-in.ts";
 import { VerlError } from "../errors/index.ts";
 import { MODEL_FOLDER } from "../trainer/checkpoint/checkpoint-parts.ts";
 
@@ -8,9 +9,8 @@ const FILES = ["config.json", "tokenizer.json", "tokenizer_config.json", "model.
 /** What a model folder has, for hints. */
 export const MODEL_FILES = `A model folder has ${FILES.slice(0, -1).join(", ")} and ${FILES.at(-1)}.`;
 
-/** Refuses what is there and is no model folder with weights. @throws VERL_CLI_FILE, with a folder near it that is one */
+/** Refuses a path at which something is that is no model folder with weights. @throws VERL_CLI_FILE, with a folder near it that is one */
 export function requireModelFolder(path: string): void {
-  if (!existsSync(path)) return;
   const isFolder = statSync(path).isDirectory();
   const missing = missingIn(path);
   if (missing.length === 0) return;
@@ -31,12 +31,12 @@ function meant(path: string): string[] {
 
 /** Those of a run's directory, the shallow ones first. */
 function foldersBelow(path: string, depth: number): string[] {
-  if (depth === 0 || !statSync(path).isDirectory()) return [];
-  const own = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => join(path, name)); // prettier-ignore
+  if (depth === 0) return [];
+  const own = foldersIn(path).map((name) => join(path, name));
   return [...own, ...own.flatMap((folder) => foldersBelow(folder, depth - 1))];
 }
 
 const sharded = (folder: string): string[] =>
-  readdirSync(folder).some((name) => /^model-\d+-of-\d+\.safetensors$/.test(name))
+  entriesIn(folder).some(({ name }) => /^model-\d+-of-\d+\.safetensors$/.test(name))
     ? ["Weights in several files are not read: join them to one."]
     : [];

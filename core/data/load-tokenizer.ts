@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Tokenizer as PackageTokenizer } from "@huggingface/tokenizers";
@@ -6,6 +6,7 @@ import { VerlError } from "../errors/verl-error.ts";
 import { nearest } from "../registry/nearest.ts";
 import { ChatTemplate } from "./chat-template.ts";
 import { expandPath } from "../config/expand-path.ts";
+import { foldersIn } from "./entries-in.ts";
 import { findTemplates, type FolderTemplates, type TemplateSource } from "./find-template.ts";
 import { PieceCache } from "./piece-cache.ts";
 import type {
@@ -218,11 +219,6 @@ export function noModelFolder(path: string, folder: string, key?: string): VerlE
         : `${near}${asked(key)}; relative paths start at the working directory.`,
   });
 }
-
-const foldersIn = (folder: string): string[] =>
-  existsSync(folder)
-    ? readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
-    : [];
 
 type InvalidFile = (file: string, what: string, cause?: unknown) => VerlError;
 

@@ -149,6 +149,10 @@ describe("a model folder that does not exist", () => {
     expect(hub.hint).toContain("hf download Qwen/Qwen2.5-0.5B");
     const folder = await errorOf(() => loadTokenizer("./none/here"));
     expect(folder.hint).toContain("names a folder");
+    expect(await errorOf(() => loadTokenizer(`${SORT_MODEL}/config.json/of`))).toMatchObject({
+      code: "VERL_DATA_TOKENIZER",
+      message: expect.stringContaining("does not exist"),
+    });
   });
 });
 
