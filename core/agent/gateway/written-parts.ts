@@ -25,8 +25,12 @@ export function writtenParts(answer: ParsedAnswer, deltas: readonly AnswerDelta[
   }
   const texts = errors.flatMap((error) => (standsInContent(error) ? [] : [error.raw]));
   const whole = content.length + texts.reduce((sum, { length }) => sum + length, 0);
-  const isAll = found === errors.length && textOf(parts, "content").length === whole;
-  if (isAll && textOf(parts, "reasoning") === reasoning) return parts;
+  const isAll =
+    found === errors.length &&
+    parts.filter(({ type }) => type === "call").length === calls.length &&
+    textOf(parts, "content").length === whole &&
+    textOf(parts, "reasoning") === reasoning;
+  if (isAll) return parts;
   return [
     { type: "reasoning", text: reasoning },
     ...[content, ...texts].map((text) => ({ type: "content", text }) as const),
