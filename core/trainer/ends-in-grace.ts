@@ -1,11 +1,11 @@
 import { raceAbort } from "../controller/race-abort.ts";
 import { withGrace } from "../reward/deadline.ts";
 
-/** Seconds that a dataset or a tracker has to end what it is at, once the run is asked to stop. */
+/** Seconds that a dataset or a tracker has to end what it is at, from when the run is asked to stop, or from its call where that is later. */
 const GRACE_S = 10;
 
 /** What came of it, in words that complete "the tracker …". */
-export const LEFT = `did not end within ${GRACE_S} s of the run being asked to stop, and is left to itself`;
+export const LEFT = `did not end within the ${GRACE_S} s that it has once the run is asked to stop, and is left to itself`;
 
 /**
  * Waits for code that is not the trainer's own, and takes no signal; once the run is asked to stop, for some seconds at most.

@@ -53,10 +53,16 @@ async function train(folder: string, signal?: AbortSignal) {
 it.each([
   [
     "onBatchEnd 2",
-    'onBatchEnd of the dataset "test_deaf" did not end within 10 s of the run being asked to stop, and is left to itself: what it has done by now is what the checkpoint of step 2 has of it.',
+    'onBatchEnd of the dataset "test_deaf" did not end within the 10 s that it has once the run is asked to stop, and is left to itself: what it has done by now is what the checkpoint of step 2 has of it.',
   ],
-  ["log 2", 'The tracker "test_deaf" did not end within 10 s of the run being asked to stop, and is left to itself.'],
-  ["close", 'The tracker "test_deaf" did not end within 10 s of the run being asked to stop, and is left to itself.'],
+  [
+    "log 2",
+    'The tracker "test_deaf" did not end within the 10 s that it has once the run is asked to stop, and is left to itself.',
+  ],
+  [
+    "close",
+    'The tracker "test_deaf" did not end within the 10 s that it has once the run is asked to stop, and is left to itself.',
+  ],
 ])(
   "is left to itself at its %s, and named; the step is done and saved, and the run can be resumed",
   async (at, line) => {
