@@ -32,8 +32,8 @@ const MAX_REPAIR = 1 << 16;
 /** What a repair costs beside its letters, and one in vain. */
 const REPAIR_COST = 1 << 9;
 const VAIN_COST = 1 << 12;
-/** Boundaries in a broken value that may stand in a string of it. */
-const MAX_PASSED = 4;
+/** Boundaries that may stand in a string of a broken value: it is read up to each of so many, then after twice as many each time. */
+const EACH_PASSED = 4;
 
 /**
  * Reads the JSON object or list that comes next. It ends where its brackets close, whatever stands in its strings.
@@ -133,25 +133,64 @@ function tryRepair(source: TextSource, boundaries: Markers, repair: Repair): Sca
       repair.first = source.at;
       repair.truncated &&= boundary === undefined;
     }
-    if (source.at - start <= MAX_REPAIR && source.repairLeft > 0) {
-      const body = source.text.slice(start, source.at);
-      const read = readLiteral(body, 0, { closeAtEnd: boundary !== undefined });
-      source.steps += (read.ok ? read.end : read.at) + 1;
-      if (read.ok) {
-        source.at = start + read.end;
-        source.repairLeft -= read.end + REPAIR_COST;
-        return source.now({ ok: true, value: read.value, repaired: true });
-      }
-      source.repairLeft -= read.at + VAIN_COST;
-      if (passed === 0 && read.stop === "letter") repair.reason = notJson(body, read.at);
+    if (mayRepair(source, start)) {
+      const read = readUpTo(source, start, source.at, boundary !== undefined);
+      if (read.ok) return source.now(read);
+      if (passed === 0 && read.stop === "letter") repair.reason = notJson(source.text.slice(start, source.at), read.at);
       repair.truncated ||= passed === 0 && boundary === undefined && read.stop !== "letter";
-      if (read.stop === "string" && boundary !== undefined && passed + 1 < MAX_PASSED) {
+      if (read.stop === "string" && boundary !== undefined) {
         source.at += boundary.length;
         repair.passed += 1;
-        return tryRepair(source, boundaries, repair);
+        return repair.passed < EACH_PASSED
+          ? tryRepair(source, boundaries, repair)
+          : tryFurther(source, boundaries, repair);
       }
     }
-    source.at = repair.first;
-    return source.now({ ok: false, reason: repair.truncated ? TRUNCATED : repair.reason });
+    return source.now(giveUp(source, repair));
   });
+}
+
+/** Likewise, where a string holds many of them: a text may quote any number of calls. */
+function* tryFurther(source: TextSource, boundaries: Markers, repair: Repair): Scan<JsonRead> {
+  const { start } = repair;
+  for (let most = EACH_PASSED; mayRepair(source, start); most *= 2) {
+    const ends: number[] = [];
+    let boundary: string | undefined = "";
+    while (boundary !== undefined && ends.length < most && mayRepair(source, start)) {
+      source.at += boundary.length;
+      boundary = yield* source.until(boundaries);
+      ends.push(source.at);
+    }
+    if (!mayRepair(source, start)) break;
+    const read = readUpTo(source, start, source.at, boundary !== undefined);
+    if (read.ok) return read;
+    if (read.stop === "string" && boundary !== undefined) {
+      source.at += boundary.length;
+      continue;
+    }
+    // Where it breaks off, it may end: brackets were left out before a boundary.
+    const end = ends.findLast((at) => at <= start + read.at);
+    const short = end === undefined ? undefined : readUpTo(source, start, end, true);
+    if (short?.ok) return short;
+    break;
+  }
+  return giveUp(source, repair);
+}
+
+const mayRepair = (source: TextSource, start: number): boolean =>
+  source.at - start <= MAX_REPAIR && source.repairLeft > 0;
+
+function giveUp(source: TextSource, { first, truncated, reason }: Repair): JsonRead {
+  source.at = first;
+  return { ok: false, reason: truncated ? TRUNCATED : reason };
+}
+
+/** Reads a broken value leniently up to a place. The source stands behind what is read. */
+function readUpTo(source: TextSource, start: number, end: number, closeAtEnd: boolean) {
+  const read = readLiteral(source.text.slice(start, end), 0, { closeAtEnd });
+  source.steps += (read.ok ? read.end : read.at) + 1;
+  source.repairLeft -= read.ok ? read.end + REPAIR_COST : read.at + VAIN_COST;
+  if (!read.ok) return read;
+  source.at = start + read.end;
+  return { ok: true, value: read.value, repaired: true } as const;
 }
