@@ -9,6 +9,7 @@ import {
   type TextSource,
   type Turn,
 } from "verl";
+import { QuotedValues } from "./quoted-values.ts";
 import { readRawValue, type RawValue } from "./raw-value.ts";
 import { SectionedToolParser, type SectionMarks } from "./sectioned.ts";
 import type { RawValueSyntax } from "./value-rules.ts";
@@ -32,6 +33,7 @@ function spellingOf(mark: string) {
     followers: [parameter, invokeEnd, invoke, ...sectionEnd!, ...ENDS],
     next: parameter,
     outer: [invokeEnd, ...sectionEnd!],
+    starts: [invoke, ...section!],
     ends: ENDS,
     marks: parts,
     open: parameter,
@@ -129,6 +131,7 @@ export class DeepSeekDsmlToolParser extends SectionedToolParser {
       );
     }
     const parameters = new Map<string, Parameter>();
+    const quoted = new QuotedValues(source, spelling.value);
     let repaired = spelling !== USUAL;
     for (;;) {
       yield* source.skipSpace();
@@ -141,7 +144,7 @@ export class DeepSeekDsmlToolParser extends SectionedToolParser {
           problem ??= `the parameter "${key}" has no ${closed ? "value" : ">"}`;
           continue;
         }
-        const value = yield* readValue(turn, spelling, name, parameters);
+        const value = yield* readValue(turn, spelling, name, parameters, quoted);
         if (value === undefined) {
           const ended = yield* source.atEnd();
           return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the parameter "${key}" has no end`);
@@ -183,8 +186,9 @@ function readValue(
   { parameter, value }: Spelling,
   tool: string,
   given: ReadonlyMap<string, Parameter>,
+  quoted: QuotedValues,
 ): Scan<RawValue | undefined> {
-  return readRawValue(source, value, (tag) => {
+  return readRawValue(source, value, quoted, (tag) => {
     if (tag !== parameter) return source.now(true);
     return source.then(source.takeWhile(isHeader), (header) => {
       const key = attribute(header, "name");

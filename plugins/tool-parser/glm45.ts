@@ -8,6 +8,7 @@ import {
   type TextSource,
   type Turn,
 } from "verl";
+import { QuotedValues } from "./quoted-values.ts";
 import { readRawValue, type RawValue } from "./raw-value.ts";
 import { isClosingTags, shown } from "./wrong-tags.ts";
 
@@ -25,10 +26,11 @@ const RAW_VALUE = {
   followers: [KEY, CLOSE, ...BEHIND],
   next: KEY,
   outer: [CLOSE],
+  starts: [OPEN],
   ends: ENDS,
   marks: new Markers([VALUE, VALUE_END, KEY, CLOSE, ...BEHIND]),
   open: VALUE,
-  pairs: new Markers([VALUE, VALUE_END, CLOSE, OPEN]),
+  pairs: new Markers([VALUE, VALUE_END, KEY, CLOSE, OPEN]),
 };
 /** What may follow a key only where its value was left out. */
 const NO_VALUE = [KEY, CLOSE, ...BEHIND];
@@ -73,6 +75,7 @@ export class Glm45ToolParser extends MarkedToolParser {
   private *readArguments(turn: Turn, from: number, name: string): Scan {
     const { source, out } = turn;
     const parameters = new Map<string, string>();
+    const quoted = new QuotedValues(source, RAW_VALUE);
     let problem: string | undefined;
     let repaired = false;
     for (;;) {
@@ -92,7 +95,7 @@ export class Glm45ToolParser extends MarkedToolParser {
           continue;
         }
         if (!(yield* source.take(VALUE))) repaired = true;
-        const value = yield* this.readValue(turn, name, parameters);
+        const value = yield* this.readValue(turn, name, parameters, quoted);
         if (value === undefined) {
           const ended = yield* source.atEnd();
           return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the argument "${key}" has no end`);
@@ -127,8 +130,9 @@ export class Glm45ToolParser extends MarkedToolParser {
     { source, out }: Turn,
     tool: string,
     given: ReadonlyMap<string, string>,
+    quoted: QuotedValues,
   ): Scan<RawValue | undefined> {
-    return readRawValue(source, RAW_VALUE, (tag) => {
+    return readRawValue(source, RAW_VALUE, quoted, (tag) => {
       if (tag !== KEY) return source.now(true);
       return source.then(source.takeWhile(isKey), (header) => {
         const key = header.trim();

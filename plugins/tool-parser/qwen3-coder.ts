@@ -9,6 +9,7 @@ import {
   type TextSource,
   type Turn,
 } from "verl";
+import { QuotedValues } from "./quoted-values.ts";
 import { readRawValue, type RawValue } from "./raw-value.ts";
 import { isClosingTags, shown } from "./wrong-tags.ts";
 
@@ -29,6 +30,7 @@ const VALUE = {
   followers: [PARAMETER, FUNCTION_END, CLOSE, FUNCTION, OPEN, ...ENDS],
   next: PARAMETER,
   outer: [FUNCTION_END, CLOSE],
+  starts: [FUNCTION, OPEN],
   ends: ENDS,
   marks: PARTS,
   open: PARAMETER,
@@ -107,6 +109,7 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
     let problem = (yield* source.take(">")) ? undefined : `the function "${name}" has no >`;
     if (name === "") problem = "the call has no name";
     const parameters = new Map<string, string>();
+    const quoted = new QuotedValues(source, VALUE);
     let repaired = !tagged || isSelfClosed(header);
     for (;;) {
       yield* source.skipSpace();
@@ -118,7 +121,7 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
           problem ??= `the parameter "${key}" has no ${closed ? "value" : ">"}`;
           continue;
         }
-        const value = yield* this.readValue(turn, name, parameters);
+        const value = yield* this.readValue(turn, name, parameters, quoted);
         if (value === undefined) {
           const ended = yield* source.atEnd();
           return out.error(source.text.slice(from, source.at), ended ? TRUNCATED : `the parameter "${key}" has no end`);
@@ -158,9 +161,10 @@ export class Qwen3CoderToolParser extends MarkedToolParser {
     { source, out }: Turn,
     tool: string,
     given: ReadonlyMap<string, string>,
+    quoted: QuotedValues,
   ): Scan<RawValue | undefined> {
     const start = source.at;
-    return readRawValue(source, VALUE, (tag, at) => {
+    return readRawValue(source, VALUE, quoted, (tag, at) => {
       const inline = source.text[start] !== "\n";
       if (!inline && !startsLine(source.text, at, start)) return source.now(false);
       if (tag === CLOSE || tag === PARAMETER_END) return source.now(true);

@@ -1,25 +1,15 @@
 import type { Markers, Scan, TextSource } from "verl";
+import { isBlank, QuotedCalls, type CallSyntax } from "./quoted-calls.ts";
+import type { PairSyntax, QuotedValues } from "./quoted-values.ts";
 
 /** The tags of a format whose values stand in the text as they are, so that they may hold any tag. */
-export interface RawValueSyntax {
-  /** Opens a value. */
-  open: string;
-  /** Closes it. */
-  close: string;
+export interface RawValueSyntax extends PairSyntax, CallSyntax {
   /** What closing tags start with that models write in place of `close`. */
   stem: string;
   /** What the format allows behind `close`. */
   followers: readonly string[];
-  /** Starts the next value: `open`, or the tag of its key. */
-  next: string;
-  /** Closing tags of what the value stands in. */
-  outer: readonly string[];
-  /** Tokens that end the turn. */
-  ends: readonly string[];
-  /** All of these, and whatever starts a call. */
+  /** All tags and tokens of these. */
   marks: Markers;
-  /** What opens and closes values and calls. */
-  pairs: Markers;
   /** What else `close` may close, in text that is no call. */
   alike?: RegExp;
 }
@@ -39,29 +29,34 @@ export interface ValueEnd {
   tag: "own" | "passed" | "other";
 }
 
-/** Starts of calls in a value without an end; more are not looked through. */
-const MAX_CALLS = 6;
-/** Tags that are looked at to find out whether a value quotes another. */
-const MAX_PAIRS = 8;
+/** What looking on to the end of the answer costs of its repairs, beside the letters: it may be in vain at each value. */
+export const VAIN_COST = 1 << 16;
+/** A tag between two of one kind is spoken of. */
+const QUOTES: readonly string[] = ["`", '"', "'"];
+const isHeader = (code: number): boolean => code !== 62 && code !== 60 && code !== 10;
 const isLetter = (letter: string): boolean => /[\p{L}/|｜]/u.test(letter);
-const isBlank = (letter: string | undefined): boolean => letter === " " || letter === "\t";
+const isSpacing = (letter: string | undefined): boolean => letter === " " || letter === "\t";
 
 /**
  * Which tag ends a value that may hold any tag. It holds what has been seen of the value; there is a method for each kind of tag, whose
  * rules apply in their order. The examples are Qwen3-Coder's, where `</parameter>` closes a value, `</function>` and `</tool_call>` what
  * it stands in, `<parameter=` opens one; `⏎` is a line break.
  *
- * A value is first mere text. From an outer closing tag on that may end it, only closing tags may follow that were text as well. From
- * the mark of a call on, it either quotes that call, and then closes well behind it, or has no end.
+ * A tag in quotes is text. A value is first mere text as well. From an outer closing tag on that may end it, only closing tags may follow
+ * that were text; other text shows that it was spoken of, if the value closes well later. From the mark of a call on, it either quotes that
+ * call and any number of others, and then closes well behind them, or has no end. Then these calls are read as such, unless something
+ * says that they are quoted nevertheless: more is closed behind the first than they open, or that stands in a code block. Up to the last
+ * such tag, or in all the rest, nothing is read as a call; nor where the answer has no repairs left for reading it again.
  */
 export class ValueRules {
+  private readonly start: number;
   /** The first closing tag of its own that was passed over though it closes nothing else: the end of a value that has no other. */
   private passedAt: number | undefined;
-  /** The outer closing tag that may end it. */
+  /** The outer closing tag that may end it, and up to where only such tags follow; undefined once other text does. */
   private outerAt: number | undefined;
-  /** The first mark of a call, or of the end of the turn. */
-  callAt: number | undefined;
-  private calls = 0;
+  private outerTo: number | undefined;
+  /** From the first mark of a call, or of the end of the turn, on. */
+  private calls: QuotedCalls | undefined;
   /** Quoted values that have not been closed. */
   private quotedValues = 0;
   /** Likewise, what is written alike; and up to where that has been counted. */
@@ -71,24 +66,29 @@ export class ValueRules {
   constructor(
     private readonly source: TextSource,
     private readonly syntax: RawValueSyntax,
+    private readonly quoted: QuotedValues,
     private readonly mayEnd: MayEnd,
   ) {
-    this.countedTo = source.at;
-  }
-
-  /** Whether it is not worth reading on. */
-  get isSpent(): boolean {
-    return this.calls > MAX_CALLS;
+    this.start = this.countedTo = source.at;
   }
 
   /** Looks at a tag, at which the source stands. @returns The end that it shows; undefined where it is text. */
   see(tag: string): Scan<ValueEnd | undefined> {
+    const { source } = this;
+    // "Write `<parameter=x>`": it is spoken of.
+    if (!QUOTES.includes(source.text[source.at - 1]!)) return this.judge(tag);
+    return source.then(this.isQuoted(tag), (isQuoted) => (isQuoted ? source.now(undefined) : this.judge(tag)));
+  }
+
+  private judge(tag: string): Scan<ValueEnd | undefined> {
     const { source, outerAt } = this;
     const { close, open, next, outer } = this.syntax;
     const { at } = source;
     const isOuter = outer.includes(tag);
     // `a⏎</function>⏎<tool_call>`: what might end the value did. `a⏎</function>⏎</tool_call>⏎</parameter>⏎</function>`: it was text.
-    if (outerAt !== undefined && tag !== close && !isOuter) return source.now(this.endBefore(outerAt));
+    if (outerAt !== undefined && tag !== close && !isOuter && this.showsOuter(tag, at)) {
+      return source.now(this.endBefore(outerAt));
+    }
     source.at += tag.length;
     if (tag === close) return this.seeOwnClose(at);
     if (tag === open || tag === next) return this.seeOpening(tag, at);
@@ -97,14 +97,39 @@ export class ValueRules {
     return source.now(undefined);
   }
 
-  /** The end that is known when nothing follows, or too many calls do. */
+  /** Whether a tag behind a quote, at which the source stands, has another behind it. */
+  private *isQuoted(tag: string): Scan<boolean> {
+    const { source } = this;
+    const { at } = source;
+    source.at += tag.length;
+    if (!tag.endsWith(">")) {
+      yield* source.skipWhile(isHeader);
+      yield* source.take(">");
+    }
+    const next = yield* source.peek();
+    const isQuoted = next === source.text[at - 1];
+    source.at = at;
+    return isQuoted;
+  }
+
+  /** The end that is known when nothing follows. */
   atEnd(): ValueEnd | undefined {
-    if (this.outerAt !== undefined) return this.endBefore(this.outerAt);
+    const { calls, outerAt, passedAt } = this;
+    // `Use <parameter=x>:⏎<tool_call>…</tool_call>⏎</parameter>⏎</function>`: a tag was spoken of that another seemed to close.
+    if (calls?.closedAt !== undefined) return { at: calls.closedAt, tag: "passed" };
+    if (calls?.quotedTo !== undefined) return undefined;
+    if (outerAt !== undefined) return this.endBefore(outerAt);
     // `ls⏎</parameter>⏎some text⏎<tool_call>…`: only its own tag is left. Without the call, the answer was cut off in a value.
-    return this.callAt === undefined || this.passedAt === undefined ? undefined : { at: this.passedAt, tag: "passed" };
+    return calls === undefined || passedAt === undefined ? undefined : { at: passedAt, tag: "passed" };
+  }
+
+  /** Where a call may start in a value without an end; undefined: nowhere. */
+  get restart(): number | undefined {
+    return this.calls?.restart(this.start);
   }
 
   private seeOwnClose(at: number): Scan<ValueEnd | undefined> {
+    this.calls?.seeClose(at, this.quotedValues === 0);
     if (this.quotedValues === 0) return this.judgeOwnClose(at);
     // `<parameter=x>⏎1⏎</parameter>` in a text: it closes the quoted value.
     this.quotedValues -= 1;
@@ -118,14 +143,14 @@ export class ValueRules {
     // `a⏎</parameter>⏎<parameter=b>`: what follows is what the format allows there, or nothing. `if (s === "</parameter>")` is text.
     yield* source.skipSpace();
     if ((yield* source.seesAny(followers)) !== undefined || (yield* source.atEnd())) return { at, tag: "own" };
-    // `a⏎</parameter>⏎</parameter>`: it was written twice. Not so where it may not end a value: `a⏎# ends with </parameter>⏎</parameter>`.
     const isDoubled = yield* source.sees(close);
     source.at = after;
-    if (isDoubled && (yield* this.mayEnd(close, at))) return { at, tag: "own" };
     // `<parameter name="x">1</parameter>` in a text of another format: it closes that.
     if (this.closesAlike(at, after)) return undefined;
+    // `a⏎</parameter>⏎</parameter>`: it was written twice. Not so where it may not end a value: `a⏎# ends with </parameter>⏎</parameter>`.
+    if (isDoubled && (yield* this.mayEnd(close, at))) return { at, tag: "own" };
     // In a quoted call, or behind what may end the value, it says nothing of the value.
-    if (this.callAt !== undefined || this.outerAt !== undefined) return undefined;
+    if (this.calls !== undefined || this.outerAt !== undefined) return undefined;
     // `ls⏎</parameter>⏎some text⏎</function>`: text if the value closes well later, its end if not. Of several the first, since what
     // stands behind it is not known to be value.
     this.passedAt ??= at;
@@ -135,14 +160,15 @@ export class ValueRules {
 
   private seeOpening(tag: string, at: number): Scan<ValueEnd | undefined> {
     // `<tool_call>⏎<function=f>⏎<parameter=x>`: all values of a quoted call are quoted.
-    return this.callAt === undefined ? this.judgeOpening(tag, at) : this.source.now(this.quote(tag));
+    return this.calls === undefined ? this.judgeOpening(tag, at) : this.source.now(this.quote(tag));
   }
 
   private *judgeOpening(tag: string, at: number): Scan<ValueEnd | undefined> {
     // `Use:⏎<parameter=i>⏎1⏎</parameter>⏎in calls.⏎</parameter>`: the text shows how a value is written.
-    if (yield* this.quotesValue(at)) return this.quote(tag);
+    if (yield* this.quoted.has(at)) return this.quote(tag);
     // `a⏎<parameter=b>⏎1⏎</parameter>`: the closing tag was left out.
-    return tag === this.syntax.next && (yield* this.mayEnd(tag, at)) ? this.endBefore(at) : undefined;
+    const isNext = tag === this.syntax.next && (yield* this.mayEnd(tag, at));
+    return isNext ? this.endBefore(this.outerAt ?? at) : undefined;
   }
 
   private quote(tag: string): undefined {
@@ -152,18 +178,36 @@ export class ValueRules {
   /** `a⏎</function>`: the closing tag was left out, unless it is still to come. In a quoted call, it closes that. */
   private seeOuterClose(tag: string, at: number): Scan<undefined> {
     const { source } = this;
-    if (this.outerAt !== undefined || this.callAt !== undefined) return source.now(undefined);
+    if (this.calls !== undefined) {
+      this.calls.seeOuterClose(tag, at);
+      return source.now(undefined);
+    }
+    if (this.outerAt !== undefined) {
+      this.outerTo = this.followsOuter(at) ? source.at : undefined;
+      return source.now(undefined);
+    }
+    const after = source.at;
     return source.then(this.mayEnd(tag, at), (mayEnd) => {
-      if (mayEnd) this.outerAt = at;
+      if (mayEnd) [this.outerAt, this.outerTo] = [at, after];
       return source.now(undefined);
     });
   }
 
+  /** Whether a tag at `at` shows that an outer closing tag ended the value; not so `Ends with </tool_call>. So:⏎<tool_call>`. */
+  private showsOuter(tag: string, at: number): boolean {
+    if (this.followsOuter(at) || this.source.repairLeft <= VAIN_COST) return true;
+    this.outerTo = undefined;
+    return this.calls === undefined && this.syntax.ends.includes(tag);
+  }
+
+  private followsOuter(at: number): boolean {
+    return this.outerTo !== undefined && isBlank(this.source.text.slice(this.outerTo, at));
+  }
+
   /** `Write this:⏎<tool_call>…</tool_call>⏎</parameter>`: a call is quoted, if the value closes well behind it. */
   private seeMark(tag: string, at: number): void {
-    this.callAt ??= at;
-    // Tokens that end the turn start no call: a text may show a whole chat.
-    if (!this.syntax.ends.includes(tag)) this.calls += 1;
+    this.calls ??= new QuotedCalls(this.source, this.syntax, at);
+    this.calls.seeMark(tag, at);
   }
 
   /** The value has no closing tag before `at`, unless one was passed over. */
@@ -187,26 +231,9 @@ export class ValueRules {
     const { source } = this;
     source.at = after;
     yield* source.skipSpace();
-    const isIndented = isBlank(source.text[at - 1]) || isBlank(source.text[source.at - 1]);
+    const isIndented = isSpacing(source.text[at - 1]) || isSpacing(source.text[source.at - 1]);
     const isTag = !isIndented && (yield* source.take("<")) !== undefined && isLetter(yield* source.peek());
     source.at = after;
     return isTag;
-  }
-
-  /** Whether what opens at `at` closes again, and the value that it stands in behind it: then it is text of that value. */
-  private *quotesValue(at: number): Scan<boolean> {
-    const { source } = this;
-    const { open, close, pairs } = this.syntax;
-    const after = source.at;
-    source.at = at;
-    let values = 1;
-    for (let looked = 0; values > 0 && looked < MAX_PAIRS; looked++) {
-      const hit = yield* source.until(pairs);
-      if (hit !== open && hit !== close) break;
-      source.at += hit.length;
-      values += hit === open ? 1 : -1;
-    }
-    source.at = after;
-    return values === 0;
   }
 }

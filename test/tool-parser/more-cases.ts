@@ -2,6 +2,7 @@ import { DEEPSEEK_CASES } from "./deepseek-cases.ts";
 import { END_CASES } from "./end-cases.ts";
 import { MENTION_CASES } from "./mention-cases.ts";
 import type { ParserCase } from "./public-reports.ts";
+import { QUOTED_CALL_CASES } from "./quoted-call-cases.ts";
 import { SCHEMA_CASES } from "./schema-cases.ts";
 import { DATA_CASES } from "./data-cases.ts";
 import { LEFT_OUT_CASES } from "./left-out-cases.ts";
@@ -447,4 +448,5 @@ export const MORE_CASES: readonly ParserCase[] = [
   ...TAG_CASES,
   ...MENTION_CASES,
   ...VALUE_RULE_CASES,
+  ...QUOTED_CALL_CASES,
 ];

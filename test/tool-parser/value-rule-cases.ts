@@ -1,7 +1,7 @@
 import type { ParserCase } from "./public-reports.ts";
 
 /** What is read: the value of a call, that of a repaired one and perhaps another, or what an error tells. */
-type Read = { is: string } | { repaired: string; i?: number } | { error: string };
+type Read = { is: string; i?: number } | { repaired: string; i?: number } | { error: string };
 type Rule = readonly [rule: string, text: string, read: Read, content?: string];
 
 const END = "\n</function>\n</tool_call>";
@@ -18,6 +18,8 @@ const CODER: readonly Rule[] = [
   ["a closing tag before text", ...text("a </parameter> b")],
   ["a closing tag twice, with a blank between", `a\n</parameter> </parameter>${END}`, { repaired: "a" }],
   ["a closing tag that may not end the value, before that which does", ...text("a\nends with </parameter>")],
+  ["a text that ends with the closing tag of what is written alike", ...text("<parameter>\n1\n</parameter>")],
+  ["the same, with an attribute", ...text('a\n<parameter name="x">1</parameter>')],
   ["a closing tag of what is written alike", ...text('<parameter name="x">1</parameter>\nb')],
   [
     "a closing tag behind one of what is written alike",
@@ -36,10 +38,25 @@ const CODER: readonly Rule[] = [
   ["the next value, and a closing tag before text", `a\n</parameter>\nb\n<parameter=i>\n1${CLOSED}`, { error: ": b" }],
   ["a mention of the next value", ...text("a\nsee <parameter=i> there")],
   ["three quoted values", ...text("<parameter=a>\n1\n</parameter>\n".repeat(3))],
+  ["nine quoted values", ...text("<parameter=a>\n1\n</parameter>\n".repeat(9))],
+  ["values quoted in a quoted one", ...text(`${"<parameter=a>\n".repeat(9)}1${"\n</parameter>".repeat(9)}`)],
+  [
+    "the next value behind quoted ones",
+    `${"<parameter=a>\n1\n</parameter>\n".repeat(5)}</parameter>\n<parameter=i>\n1${CLOSED}`,
+    { is: "<parameter=a>\n1\n</parameter>\n".repeat(5).trim(), i: 1 },
+  ],
   ["the outer closing tag", ...open("a")],
   ["a mention of the outer closing tags", ...open("a\nsee </tool_call> there\n</function> too")],
   ["outer closing tags before its own", ...text("a\n</function>\n</tool_call>")],
   ["three quoted calls", ...text(QUOTED.repeat(3))],
+  ["nine quoted calls", ...text(QUOTED.repeat(9))],
+  ["quoted calls that are told of", ...text(`Write <parameter=x> in\n${QUOTED.repeat(4)}or\n${QUOTED}`)],
+  ["the same, the function as well", ...text(`Write \`<function=x>\`, '<parameter=x>':\n${QUOTED}`)],
+  ["quoted calls behind closing tags", ...text(`Ends:\n</function>\n</tool_call>\nSo:\n${QUOTED}`)],
+  ["its own closing tag left out, behind quoted calls", `a\n${QUOTED}${QUOTED}b${END}`, { error: "truncated" }],
+  ["quoted calls, and a closing tag before text", `a\n${QUOTED}</parameter> b\n${PING}`, { error: "no end" }, "b"],
+  ["the same twice, and the next call", `a\n${QUOTED}${END}\n${PING}`, { error: "no end" }],
+  ["a quoted call in a code block without an end", `a\n\`\`\`\n${QUOTED}\`\`\`\n`, { error: "truncated" }],
   ["the next call", `a\n${PING}`, { error: "no end" }],
   ["the next call, and a closing tag before text", `a\n</parameter>\nb\n${PING}`, { error: ": b" }],
   ["the next call, and a wrong tag", `a\n  </parameter>\n  </x>\n${PING}`, { repaired: "a\n  " }],
@@ -62,7 +79,10 @@ const GLM: readonly Rule[] = [
 
 const callsOf = (read: Read): ParserCase["calls"] => {
   if ("error" in read) return [];
-  if ("is" in read) return [["f", { s: read.is }]];
+  if ("is" in read) {
+    const { is, ...rest } = read;
+    return [["f", { s: is, ...rest }]];
+  }
   const { repaired, ...rest } = read;
   return [["f", { s: repaired, ...rest }, { repaired: true }]];
 };
