@@ -23,9 +23,10 @@ function withContext(script: string) {
 
 const source = (path: string): string => JSON.stringify(new URL(`../../${path}`, import.meta.url).href);
 
-/** Runs two ranks in threads, in native code nearly all the time, and `end` once both are there. */
-const withRanks = (pauses: boolean, end: string) =>
-  withContext(`
+/** Runs two ranks in threads, in native code nearly all the time, and `end`, which may wait until both are there. */
+const withRanks = (pauses: boolean, end: string) => withContext(script(pauses, end));
+
+const script = (pauses: boolean, end: string): string => `
     const { ThreadTransport } = await import(${source("core/controller/thread/thread-transport.ts")});
     const { WorkerGroup } = await import(${source("core/controller/worker-group.ts")});
     const { Listener } = await import(${source("core/controller/listener.ts")});
@@ -44,7 +45,7 @@ const withRanks = (pauses: boolean, end: string) =>
       });
       await group.multiply(told, ${pauses});
     };
-    ${end}`);
+    ${end}`;
 
 describe("a command that is at work", () => {
   it.each([
@@ -64,7 +65,7 @@ describe("a command that is at work", () => {
   });
 
   const killed =
-    "Ranks in threads did not stand still within 10 s; the process is killed, since they would abort it.\n";
+    "Ranks in threads did not stand still within 10 s; the process is killed, as one in native code would abort it.\n";
   const strayWords = "An error that nobody caught ended the run";
   const exitWords = "code in this process called process.exit(3)";
 
@@ -91,6 +92,29 @@ it("ranks in native code are ended with their transport, and the process goes on
     await call;
     process.exit(4);`;
   expect(withRanks(true, script)).toMatchObject({ status: 4, signal: null, stdout: "VERL_WORKER_DIED exit 4" });
+});
+
+it("ranks that never leave native code are left with their transport, whose calls end, and the process goes on until it ends", () => {
+  const script = `const call = start().catch(({ code }) => process.stdout.write(code + " "));
+    await ranksAtWork;
+    await transport.close();
+    await call;
+    setTimeout(() => { throw new Error("stray"); });`;
+  const ended = withRanks(false, script);
+  expect(ended).toMatchObject({ status: null, signal: "SIGKILL", stdout: "VERL_WORKER_DIED exit 1" });
+  // Node would have told it after the end of the ranks.
+  expect(ended.stderr).toMatch(/Error: stray\n {4}at [^]*\nRanks in threads did not stand still within 10 s/);
+});
+
+it("ranks of a controller that is in a thread itself stand still before that ends", () => {
+  const work = script(true, "void start(); await ranksAtWork; process.exit(3);");
+  const ended = withContext(`
+    const { Worker } = await import("node:worker_threads");
+    const tsx = JSON.stringify(import.meta.resolve("tsx/esm/api"));
+    const code = "(await import(" + tsx + ")).register();" + ${JSON.stringify(work)};
+    const thread = new Worker(new URL("data:text/javascript," + encodeURIComponent(code)));
+    thread.on("exit", (code) => process.exit(code));`);
+  expect(ended).toEqual({ status: 3, signal: null, stdout: "exit 3", stderr: "" });
 });
 
 it("the process ends with its exit code while a transport ends ranks in native code, which stand still already", () => {

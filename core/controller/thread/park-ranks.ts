@@ -1,22 +1,18 @@
 import { writeSync } from "node:fs";
 import { setTimeout as after } from "node:timers/promises";
+import { inspect } from "node:util";
 import { BroadcastChannel, isMainThread, threadId, type Worker as Thread } from "node:worker_threads";
 
-/** By which the ranks' threads are asked to stand still. */
+/** By which ranks' threads are asked to stand still; the message lists them. */
 const ASKED = "verl/park";
 
-/** Milliseconds that they have for it; where the exit code depends on it, more. */
-const PARK_MS = 2000;
-const EXIT_MS = 10_000;
-/** Between two looks at one that ends meanwhile. */
+/** Milliseconds that they have for it where the process ends by a signal, which leaves the exit code as it is for a shell. */
+const SIGNAL_MS = 2000;
+/** Where the exit code depends on it, and where one thread is to end. */
+const PARK_MS = 10_000;
+/** Between two looks at one that is to end. */
 const LOOK_MS = 20;
 
-interface Request {
-  /** The only thread that is meant. Default: all. */
-  readonly thread?: number;
-}
-
-/** A process that ends by one of these has the same exit code for a shell. */
 const SIGNALS: ReadonlyMap<unknown, NodeJS.Signals> = new Map([
   [130, "SIGINT"],
   [143, "SIGTERM"],
@@ -25,20 +21,28 @@ const SIGNALS: ReadonlyMap<unknown, NodeJS.Signals> = new Map([
 /** What a rank's thread shares with its controller: 1 while it can be asked, from its start until it stands still or ends. */
 export type CanPark = Int32Array<SharedArrayBuffer>;
 
-/** Threads of ranks that have not ended. */
-const running = new Set<CanPark>();
+/** Threads of ranks that have not ended, by this copy of the package in this thread. */
+const running = new Map<Thread, CanPark>();
+
+/** The error by which the process ends, which Node tells after `exit`. */
+let fatal: { readonly error: unknown } | undefined;
 
 /**
  * Watches over the thread of a rank until it ends. Where the process ends before, by `process.exit` or an error that nobody caught, the
- * threads stand still first: one that is stopped in native code, as onnxruntime's, aborts the process.
+ * threads stand still first: one that is stopped in native code, as onnxruntime's, aborts the process. So where the controller is in a
+ * thread itself, which ends so; `terminate` from outside is not noticed there.
  */
 export function watchThread(thread: Thread, canPark: CanPark): void {
-  // The end of a thread is none of the process.
-  if (running.size === 0 && isMainThread) process.on("exit", parkOrEnd);
-  running.add(canPark);
+  if (running.size === 0) {
+    process.on("exit", parkOrEnd);
+    process.on("uncaughtExceptionMonitor", noteFatal);
+  }
+  running.set(thread, canPark);
   thread.once("exit", () => {
-    running.delete(canPark);
-    if (running.size === 0) process.off("exit", parkOrEnd);
+    running.delete(thread);
+    if (running.size > 0) return;
+    process.off("exit", parkOrEnd);
+    process.off("uncaughtExceptionMonitor", noteFatal);
   });
 }
 
@@ -50,8 +54,9 @@ export function parkWhenAsked(canPark: CanPark): void {
     Atomics.notify(canPark, 0);
   };
   channel.onmessage = ({ data }) => {
-    const { thread } = data as Request;
-    if (thread !== undefined && thread !== threadId) return;
+    if (!(data as number[]).includes(threadId)) return;
+    // Those of a rank that is a controller itself end with it.
+    parkRanks(Infinity);
     notAnyMore();
     // Nobody sets it again.
     Atomics.wait(canPark, 0, 0);
@@ -62,26 +67,47 @@ export function parkWhenAsked(canPark: CanPark): void {
   process.once("exit", notAnyMore);
 }
 
-/** Ends the thread of a rank whatever it does. It stands still first, if it can: in native code it would abort the process. */
-export async function endThread(thread: Thread, canPark: CanPark): Promise<void> {
-  if (isThere(canPark)) {
-    ask(thread.threadId);
-    const limit = performance.now() + PARK_MS;
-    while (isThere(canPark) && performance.now() < limit) await after(LOOK_MS);
-  }
+/**
+ * Ends the thread of a rank whatever it does, once it stands still: in native code it would abort the process.
+ * @param lostS seconds after which it is taken for hung and ended as it is, but no less than 10
+ * @returns when it has ended; after 10 s in any case, and the thread keeps the process no longer
+ */
+export async function endThread(thread: Thread, lostS: number): Promise<void> {
+  const ended = endOnceStill(thread, performance.now() + Math.max(lostS * 1000, PARK_MS));
+  const waited = new AbortController();
+  const late = after(PARK_MS, undefined, { signal: waited.signal }).catch(() => undefined);
+  await Promise.race([ended, late]);
+  waited.abort();
+  thread.unref();
+}
+
+async function endOnceStill(thread: Thread, until: number): Promise<void> {
+  const isBusy = (): boolean => isThere(running.get(thread));
+  if (isBusy()) ask([thread]);
+  while (isBusy() && performance.now() < until) await after(LOOK_MS, undefined, { ref: false });
   await thread.terminate();
 }
 
-/** A thread that stays in native code would be waited for, and abort the process then: the process ends by a signal before. */
+const noteFatal = (error: unknown): void => {
+  // What a handler takes ends nothing.
+  if (process.listenerCount("uncaughtException") === 0) fatal = { error };
+};
+
+/**
+ * A thread that stays in native code would be waited for, and abort the process then: the process ends by a signal before, without what
+ * others do at its `exit` later than this.
+ */
 function parkOrEnd(code: number): void {
   const signal = SIGNALS.get(code) ?? "SIGKILL";
-  const limitMs = signal === "SIGKILL" ? EXIT_MS : PARK_MS;
-  if (parkRanks(limitMs)) return;
-  if (signal === "SIGKILL") {
-    tell(
-      `Ranks in threads did not stand still within ${limitMs / 1000} s; the process is killed, since they would abort it.`,
-    );
+  const isKilled = signal === "SIGKILL";
+  const limitMs = isKilled ? PARK_MS : SIGNAL_MS;
+  if (parkRanks(limitMs) || !isMainThread) return;
+  if (isKilled) {
+    if (fatal) tell(inspect(fatal.error));
+    const late = `Ranks in threads did not stand still within ${limitMs / 1000} s`;
+    tell(`${late}; the process is killed, as one in native code would abort it.`);
   }
+  process.removeAllListeners(signal);
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
 }
@@ -89,21 +115,21 @@ function parkOrEnd(code: number): void {
 /** Nothing else happens in this thread meanwhile. @returns false where a thread does not stand still in time */
 function parkRanks(limitMs: number): boolean {
   // One that cannot be asked yet, or any more, is in no native code.
-  const asked = [...running].filter(isThere);
+  const asked = [...running].filter(([, canPark]) => isThere(canPark));
   if (asked.length === 0) return true;
-  ask();
+  ask(asked.map(([thread]) => thread));
   const limit = performance.now() + limitMs;
-  return asked.every((canPark) => Atomics.wait(canPark, 0, 1, limit - performance.now()) !== "timed-out");
+  return asked.every(([, canPark]) => Atomics.wait(canPark, 0, 1, limit - performance.now()) !== "timed-out");
 }
 
-/** Asks all threads, or one, to stand still. */
-function ask(thread?: number): void {
+/** Asks threads to stand still. */
+function ask(threads: readonly Thread[]): void {
   const channel = new BroadcastChannel(ASKED);
-  channel.postMessage({ thread } satisfies Request);
+  channel.postMessage(threads.map((thread) => thread.threadId));
   channel.close();
 }
 
-const isThere = (canPark: CanPark): boolean => Atomics.load(canPark, 0) === 1;
+const isThere = (canPark: CanPark | undefined): boolean => canPark !== undefined && Atomics.load(canPark, 0) === 1;
 
 /** Written at once: a stream does not get to it any more. */
 function tell(line: string): void {

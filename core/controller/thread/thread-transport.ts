@@ -6,7 +6,7 @@ import { closedTransport, endedBy } from "../rank-end.ts";
 import { startRank } from "../remote-rank.ts";
 import type { RankPlace } from "../resource-pool.ts";
 import type { RankHandle, SpawnRequest, Transport } from "../transport.ts";
-import { endThread, watchThread, type CanPark } from "./park-ranks.ts";
+import { endThread, watchThread } from "./park-ranks.ts";
 import { PortChannel, type ThreadPort } from "./port-channel.ts";
 import type { ThreadData } from "./thread-rank.ts";
 
@@ -15,7 +15,8 @@ import type { ThreadData } from "./thread-rank.ts";
  * are stood in for, as by `InlineTransport`.
  */
 export class ThreadTransport implements Transport {
-  private readonly threads = new Map<Thread, CanPark>();
+  /** What ends each. */
+  private readonly threads = new Map<Thread, () => Promise<void>>();
   private closing = false;
 
   resources(): Promise<readonly NodeResources[]> {
@@ -38,7 +39,7 @@ export class ThreadTransport implements Transport {
 
   async close(): Promise<void> {
     this.closing = true;
-    await Promise.all(Array.from(this.threads, ([thread, canPark]) => endThread(thread, canPark)));
+    await Promise.all(Array.from(this.threads.values(), (end) => end()));
   }
 
   private start(request: SpawnRequest, place: RankPlace, ports: readonly (MessagePort | null)[]): Promise<RankHandle> {
@@ -50,9 +51,14 @@ export class ThreadTransport implements Transport {
       workerData,
       transferList: ports.filter((port) => port !== null),
     });
-    this.threads.set(thread, canPark);
     watchThread(thread, canPark);
     const channel = new PortChannel(portOf(thread));
+    const end = async (): Promise<void> => {
+      await endThread(thread, request.health.lostS);
+      // Nobody waits any more for one that is still in native code.
+      channel.lost("does not end");
+    };
+    this.threads.set(thread, end);
     let fault: string | undefined;
     // Anything can be thrown.
     thread.on("error", (error: unknown) => (fault = endedBy(error)));
@@ -64,7 +70,7 @@ export class ThreadTransport implements Transport {
       where: `thread ${thread.threadId}`,
       channel,
       closing: () => this.closing,
-      kill: () => endThread(thread, canPark),
+      kill: end,
     });
   }
 }
