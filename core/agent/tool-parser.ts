@@ -18,11 +18,14 @@ export interface ToolCall {
 
 /** A stretch of text that looks like a call and is none. */
 export interface ToolCallError {
+  /** Its own text alone, in the order of the answer; what other errors, content or reasoning have is none of it, but for `inText`. */
   raw: string;
   /** For the model: `truncated`, `arguments must be an object`, … */
   reason: string;
   /** How many of the answer's calls stand before it. Undefined: all of them. */
   callsBefore?: number;
+  /** `raw` is part of the content or the reasoning as well: the text was told before it was known as an error. Default: false. */
+  inText?: boolean;
 }
 
 export interface ParsedAnswer {

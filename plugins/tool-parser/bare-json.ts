@@ -58,16 +58,13 @@ export function* readBareJson(open: string, turn: Turn, from: number, boundaries
 
   const items: CallItem[] = [];
   const cut = yield* readCallObjects(turn, boundaries, items);
-  const calls: CallItem[] = [];
-  const others: CallItem[] = [];
-  for (const item of items) (isCall(item, turn) ? calls : others).push(item);
-  if (calls.length === 0) {
+  for (const item of items) item.isData = !isCall(item, turn);
+  if (items.every(({ isData }) => isData)) {
     out.lookalike(source.text.slice(from, source.at));
     return true;
   }
-  for (const { from: start, to } of others) out.content(source.text.slice(start, to));
   if (fenced) yield* closeFence(source);
-  emitCalls(turn, from, calls, cut);
+  emitCalls(turn, from, items, cut);
   return true;
 }
 

@@ -110,7 +110,7 @@ export class GptOssToolParser extends StreamingToolParser {
       tell(end);
       end = yield* source.until(BODY_END, tell);
     }
-    if (end === CALL) out.error(header + MESSAGE + body, NO_RECIPIENT);
+    if (end === CALL) out.error(header + MESSAGE + body, NO_RECIPIENT, true);
   }
 }
 

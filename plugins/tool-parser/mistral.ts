@@ -67,6 +67,7 @@ export class MistralToolParser extends MarkedToolParser {
       const open = yield* readCallObjects(turn, BROKEN_ITEM, items);
       let more = false;
       let data = "";
+      let end = source.at;
       while (!open && data === "" && items.length < out.room && (yield* this.seesList(source))) {
         const start = source.at;
         const next: CallItem[] = [];
@@ -74,11 +75,12 @@ export class MistralToolParser extends MarkedToolParser {
         if (next.some((item) => isCall(item, turn))) {
           items.push(...next);
           more = true;
+          end = source.at;
         } else data = source.text.slice(start, source.at);
         if (cut) break;
       }
-      if (items.length > 0) emitCalls(turn, from, items, open || more);
-      else if (!open) out.error(source.text.slice(from, source.at), "a list of calls without a call");
+      if (items.length > 0) emitCalls(turn, from, items, open || more, end);
+      else if (!open) out.error(source.text.slice(from, end), "a list of calls without a call");
       else out.error(source.text.slice(from, source.at), (yield* source.atEnd()) ? TRUNCATED : NOT_JSON);
       out.content(data);
       return true;

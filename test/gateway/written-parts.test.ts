@@ -28,3 +28,9 @@ it.each(["reasoning", "content", "error", "call"] as const)("nothing is lost whe
     { type: "call", index: 0, call },
   ]);
 });
+
+it("an error whose text was told is not told again", () => {
+  const inText = { ...error, inText: true };
+  const deltas = told.map((delta): AnswerDelta => (delta.type === "error" ? { type: "error", error: inText } : delta));
+  expect(writtenParts({ ...answer, errors: [inText] }, deltas)).toEqual(told.filter(({ type }) => type !== "error"));
+});

@@ -1,5 +1,4 @@
 import type { AnswerDelta, ParsedAnswer } from "../tool-parser.ts";
-import { standsInContent } from "../tool-parsing/answer-writer.ts";
 
 /** A part of an answer as the client gets it; what was meant as a call and is none is content. */
 export type WrittenPart = Exclude<AnswerDelta, { type: "error" | "retract" }>;
@@ -20,10 +19,10 @@ export function writtenParts(answer: ParsedAnswer, deltas: readonly AnswerDelta[
       found = 0;
     } else if (delta.type === "error" || (delta.type === "call" && callsAreErrors)) {
       const error = errors[found++];
-      if (error !== undefined && !standsInContent(error)) parts.push({ type: "content", text: error.raw });
+      if (error !== undefined && error.inText !== true) parts.push({ type: "content", text: error.raw });
     } else parts.push(delta);
   }
-  const texts = errors.flatMap((error) => (standsInContent(error) ? [] : [error.raw]));
+  const texts = errors.flatMap((error) => (error.inText === true ? [] : [error.raw]));
   const whole = content.length + texts.reduce((sum, { length }) => sum + length, 0);
   const isAll =
     found === errors.length &&

@@ -22,8 +22,6 @@ export const TOO_MANY = `more than ${MAX_ENTRIES} calls in one answer: the rest 
 const UNTERMINATED = "tool call inside unterminated reasoning";
 const UNANSWERED = "tool call inside reasoning that nothing follows";
 const AFTER_TURN = "tool call after the end of the turn";
-/** Whether the text of an error is content as well. */
-export const standsInContent = ({ reason }: ToolCallError): boolean => reason === AFTER_TURN;
 const CUT_OFF = "not executed: the answer was cut off by the length limit";
 /** Reason of a call that the end of the answer cut off. */
 export const TRUNCATED = "truncated";
@@ -41,6 +39,8 @@ export class AnswerWriter {
   /** Calls and errors in their order, and the text of each; an object for each pair would be kept for each call. */
   private entries: (ToolCall | ToolCallError)[] = [];
   private raws: string[] = [];
+  /** How many letters of content stand before each. */
+  private places: number[] = [];
   private told = 0;
   /** Nothing but white space and reasoning so far. */
   isBlank = true;
@@ -129,8 +129,10 @@ export class AnswerWriter {
     this.add(raw, { name, arguments: Object.fromEntries(args) }, repaired, mistyped);
   }
 
-  error(raw: string, reason: string): void {
-    const error = { raw, reason, callsBefore: this.told };
+  /** @param inText The text was told as content or reasoning. */
+  error(raw: string, reason: string, inText = false): void {
+    const error: ToolCallError = { raw, reason, callsBefore: this.told };
+    if (inText) error.inText = true;
     this.record(error, raw);
     this.tell({ type: "error", error });
   }
@@ -158,7 +160,7 @@ export class AnswerWriter {
   /** All text so far was reasoning. */
   retract(text: string): void {
     this.reasoningText = this.options.recoverReasoning ? "" : text;
-    [this.entries, this.raws] = [[], []];
+    [this.entries, this.raws, this.places] = [[], [], []];
     [this.contentText, this.lastLetter, this.before, this.told] = ["", "", "", 0];
     [this.afterCall, this.isBlank] = [false, true];
     this.tell({ type: "retract", reasoning: this.reasoningText });
@@ -181,18 +183,19 @@ export class AnswerWriter {
 
   /** Text followed the token that ends the turn, and was told as content. @param inner what a parser makes of it. */
   afterTurn(inner: AnswerWriter): void {
-    for (const raw of inner.raws) this.error(raw, AFTER_TURN);
+    for (const raw of inner.raws) this.error(raw, AFTER_TURN, true);
   }
 
   /** Takes over the calls of reasoning, and the reasoning itself where they are taken out of it. */
   private takeOver(inner: AnswerWriter, reason: string): void {
     if (!this.options.recoverReasoning) {
-      for (const raw of inner.raws) this.error(raw, reason);
+      for (const raw of inner.raws) this.error(raw, reason, true);
       return;
     }
-    this.reasoning(inner.contentText);
+    let at = 0;
     for (const [i, entry] of inner.entries.entries()) {
       const raw = inner.raws[i]!;
+      this.reasoning(inner.contentText.slice(at, (at = inner.places[i]!)));
       if ("reason" in entry) {
         this.error(raw, entry.reason);
         continue;
@@ -200,6 +203,7 @@ export class AnswerWriter {
       this.record(entry, raw);
       this.tell({ type: "call", index: this.told++, call: entry });
     }
+    this.reasoning(inner.contentText.slice(at));
   }
 
   end({ finishReason = "stop" }: EndOptions): ParsedAnswer {
@@ -210,8 +214,9 @@ export class AnswerWriter {
         if ("reason" in entry) answer.errors.push(entry);
         else answer.calls.push(entry);
       } else {
-        const reason = "reason" in entry ? entry.reason : CUT_OFF;
-        answer.errors.push({ raw: this.raws[i]!, reason, callsBefore: 0 });
+        const raw = this.raws[i]!;
+        const error = "reason" in entry ? { ...entry, callsBefore: 0 } : { raw, reason: CUT_OFF, callsBefore: 0 };
+        answer.errors.push(error);
       }
     }
     return answer;
@@ -228,6 +233,7 @@ export class AnswerWriter {
   private record(entry: ToolCall | ToolCallError, raw: string): void {
     this.entries.push(entry);
     this.raws.push(raw);
+    this.places.push(this.contentText.length);
     this.afterCall = true;
     [this.before, this.startsLine] = ["", true];
     this.begin();

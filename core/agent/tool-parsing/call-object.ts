@@ -58,16 +58,27 @@ function isDefinition(value: Fields): boolean {
 /** Keys of an assistant's message that hold its calls. */
 const MESSAGE_KEYS = ["tool_calls", "tool_call", "function_calls", "function_call"];
 
+/** The calls of a message, the key that holds them, and what it says. */
+export interface CallMessage {
+  calls: readonly unknown[];
+  key: string;
+  content: string;
+  /** The calls stand before what is said. */
+  callsFirst: boolean;
+}
+
 /**
  * An assistant's message as OpenAI's API has it, or the part of one that holds its calls: models are trained on those.
  * @returns Undefined for any other value, which may be a call itself.
  */
-export function messageOf(value: unknown): { calls: readonly unknown[]; content: string } | undefined {
+export function messageOf(value: unknown): CallMessage | undefined {
   if (!isObject(value) || looksLikeCall(value)) return undefined;
   for (const key of MESSAGE_KEYS) {
     const calls = Array.isArray(value[key]) ? (value[key] as unknown[]) : [value[key]];
     if (calls.length === 0 || !calls.every(isNamed)) continue;
-    return { calls, content: typeof value.content === "string" ? value.content : "" };
+    const keys = Object.keys(value);
+    const content = typeof value.content === "string" ? value.content : "";
+    return { calls, key, content, callsFirst: keys.indexOf(key) < keys.indexOf("content") };
   }
   return undefined;
 }

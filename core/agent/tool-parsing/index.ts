@@ -1,4 +1,4 @@
-export { AnswerWriter, standsInContent, TRUNCATED, type FoundCall, type FoundTextCall } from "./answer-writer.ts";
+export { AnswerWriter, TRUNCATED, type FoundCall, type FoundTextCall } from "./answer-writer.ts";
 export { DEFINITION, looksLikeCall, messageOf, type CallObject } from "./call-object.ts";
 export { isWord, readLiteral, type LiteralOptions, type LiteralResult } from "./literal.ts";
 export { MarkedToolParser } from "./marked-parser.ts";

@@ -12,17 +12,23 @@ import { isWord } from "./literal.ts";
 import type { Markers } from "./markers.ts";
 import { goesOn, isBlank, isClosingMention } from "./mention.ts";
 import { parseJson } from "./parse-json.ts";
+import { shareMessage } from "./message-text.ts";
 import { NOT_JSON, peekJson, readJson } from "./read-json.ts";
 import type { Turn } from "./streaming-parser.ts";
 import { isSeparator, letterFrom, type Scan, type TextSource } from "./text-source.ts";
 
-/** A call that was read, or why there is none, and where it stands. */
+/** A call that was read, or why there is none, and where it stands: no other item has text of it. */
 export interface CallItem {
   found: CallObject;
   /** Only a call can look so. */
   sure?: boolean;
+  /** No call is meant: the text is content. */
+  isData?: boolean;
   from: number;
   to: number;
+  /** What the message with the call says before it, or behind it. */
+  before?: string;
+  behind?: string;
 }
 
 const FENCE = "```";
@@ -66,13 +72,14 @@ export function* readCallObjects({ source, out }: Turn, boundaries: Markers, ite
       continue;
     }
     const message = messageOf(read.value);
-    if (message !== undefined) out.content(message.content);
+    const first = items.length;
     for (const value of message?.calls ?? [read.value]) {
       const found: CallObject = items.length >= out.room ? { reason: TOO_MANY } : readCallObject(value);
       if ("name" in found && read.repaired) found.repaired = true;
       items.push({ found, sure: message !== undefined || looksLikeCall(value), from, to: source.at });
       if ("reason" in found && found.reason === TOO_MANY) break;
     }
+    if (message !== undefined) shareMessage(source.text, items.slice(first), message);
   }
 }
 
@@ -91,14 +98,33 @@ function* seesObjectLater(source: TextSource): Scan<boolean> {
   return next === '"' || next === "'";
 }
 
-/** Hands over what was read. @param repaired The text around the calls broke the format. */
-export function emitCalls({ source, out }: Turn, from: number, items: readonly CallItem[], repaired: boolean): void {
+/**
+ * Hands over what was read, in its order.
+ * @param from Where the first of them starts, with the marks before it.
+ * @param repaired The text around the calls broke the format.
+ * @param end Where the last of them ends, with the marks behind it. Default: where the source stands.
+ */
+export function emitCalls(
+  { source, out }: Turn,
+  from: number,
+  items: readonly CallItem[],
+  repaired: boolean,
+  end = source.at,
+): void {
   const last = items.length - 1;
   for (let i = 0; i <= last; i++) {
-    const { found, from: start, to } = items[i]!;
-    const raw = source.text.slice(i === 0 ? from : start, i === last ? source.at : to);
+    const { found, isData, before, behind, from: start, to } = items[i]!;
+    if (isData) {
+      out.content(source.text.slice(start, to));
+      continue;
+    }
+    if (before !== undefined) out.content(before);
+    const isFirst = i === 0 && before === undefined;
+    const isLast = i === last && behind === undefined;
+    const raw = source.text.slice(isFirst ? from : start, isLast ? end : to);
     if ("reason" in found) out.error(raw, found.reason);
     else out.call(raw, found, found.repaired || repaired);
+    if (behind !== undefined) out.content(behind);
   }
 }
 
