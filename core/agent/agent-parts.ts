@@ -30,6 +30,8 @@ const MULTI_TURN = "actor_rollout_ref.rollout.multi_turn";
 /** What the agent loops of one run share: the tools, the interactions, the parser, each made when it is first asked for. */
 export class AgentParts {
   private readonly box: ToolBox;
+  /** Besides, a file of tools that is only being read. */
+  private reading: ToolBox | undefined;
   private parsing: ToolParser | undefined;
   private talking: ReadonlyMap<string, Interaction> | undefined;
   private talkers: ReadonlySet<string> | undefined;
@@ -81,7 +83,7 @@ export class AgentParts {
   async promptTools(path: string | null): Promise<PromptTools> {
     if (path === null) return () => [];
     if (path === this.multiTurn.tool_config_path) return schemasBySelection(await this.tools());
-    const other = new ToolBox(this.container, path, this.log);
+    const other = (this.reading = new ToolBox(this.container, path, this.log));
     try {
       return schemasBySelection(await other.tools());
     } finally {
@@ -135,8 +137,8 @@ export class AgentParts {
   }
 
   /** Ends what the tools hold open. */
-  close(): Promise<void> {
-    return this.box.close();
+  async close(): Promise<void> {
+    await Promise.all([this.box.close(), this.reading?.close()]);
   }
 
   private get multiTurn(): AgentPartsConfig["actor_rollout_ref"]["rollout"]["multi_turn"] {

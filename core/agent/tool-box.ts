@@ -1,7 +1,9 @@
 import type { ValidateFunction } from "ajv";
+import { reasonOf } from "../errors/reason-of.ts";
 import { VerlError } from "../errors/verl-error.ts";
 import type { Logger } from "../registry/logger.ts";
 import type { RunContainer } from "../registry/run-container.ts";
+import { withDeadline } from "../reward/deadline.ts";
 import { readClassesFile, type ListedClass } from "../config/classes-file.ts";
 import { compileParameters } from "../config/tool-parameters.ts";
 import type { Tool } from "./tool.ts";
@@ -17,6 +19,9 @@ export interface OfferedTool {
   /** Seconds that a call may take; undefined: the run's own limit. */
   readonly timeout?: number;
 }
+
+/** Seconds that servers have to close: less than a rank has to end. */
+const CLOSE_S = 8;
 
 /** Path of the tools file in the config. */
 const OPTION = "actor_rollout_ref.rollout.multi_turn.tool_config_path";
@@ -40,16 +45,28 @@ export class ToolBox {
     return (this.offered ??= this.open());
   }
 
-  /** Closes the servers. Tools must not be called any more. */
+  /** Closes the servers, those that are being opened too; what has not ended by 8 s is told of and left. Tools must not be called any more. */
   async close(): Promise<void> {
-    await this.offered?.catch(() => undefined);
-    await Promise.all(
-      this.servers
-        .splice(0)
-        .map((server) =>
-          server.close().catch((error: unknown) => this.log.warn(`A tool server did not close: ${String(error)}`)),
-        ),
+    const closeAll = async (): Promise<void> => {
+      // One that is being opened is waited for no more.
+      await this.closeServers();
+      await this.offered?.catch(() => undefined);
+      await this.closeServers();
+    };
+    await withDeadline(CLOSE_S, closeAll).catch((error: unknown) =>
+      this.log.warn(`The tool servers did not close: ${reasonOf(error)}`),
     );
+  }
+
+  private async closeServers(): Promise<void> {
+    const close = async (server: ToolServer): Promise<void> => {
+      try {
+        await server.close();
+      } catch (error) {
+        this.log.warn(`A tool server did not close: ${reasonOf(error)}`);
+      }
+    };
+    await Promise.all(this.servers.splice(0).map(close));
   }
 
   private async open(): Promise<ReadonlyMap<string, OfferedTool>> {

@@ -67,7 +67,7 @@ export abstract class ToolServer {
   /** Connects; called once a run, before its first sample. */
   abstract open(): Promise<readonly Tool[]>;
 
-  /** Disconnects; called at the run's end, whatever ended it. */
+  /** Disconnects; called at the run's end, whatever ended it, also while `open` waits, which ends then. It has 8 s. */
   abstract close(): Promise<void>;
 }
 

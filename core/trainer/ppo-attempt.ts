@@ -68,8 +68,7 @@ export class PpoAttempt implements Attempt {
   }
 
   async close(): Promise<void> {
-    this.run.ended.abort();
-    await this.run.close();
+    await Promise.all([this.run.ended.end(), this.run.close()]);
   }
 
   private loop(start: number): Promise<FitEnd> {

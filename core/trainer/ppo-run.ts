@@ -21,6 +21,7 @@ import { BYPASS_LOSS, withBypassLoss } from "./rollout-correction.ts";
 import type { RestartPoint } from "./restarts.ts";
 import { RolloutLog } from "./rollout-log/index.ts";
 import { RunConsole } from "./run-console.ts";
+import { RunEnd } from "./run-end.ts";
 import type { TrainerOptions } from "./run-options.ts";
 import { RunRecord } from "./run-record.ts";
 import { openPpoSite } from "./run-site.ts";
@@ -59,8 +60,7 @@ export interface PpoRun extends PpoGroups {
   readonly lossFields: readonly string[];
   /** Aborted when the run is asked to stop after the step under way. */
   readonly stop: AbortSignal;
-  /** Aborted at the run's end, whatever ended it; this is what plugins are given. */
-  readonly ended: AbortController;
+  readonly ended: RunEnd;
 }
 
 /** Reads and checks everything that the run needs, the cheap things first. */
@@ -69,14 +69,14 @@ export async function createPpoRun(
   options: TrainerOptions = {},
   restart?: RestartPoint,
 ): Promise<PpoRun> {
-  const ended = new AbortController();
+  const ended = new RunEnd();
   return preparing(ended, options.signal, () => prepare(given, options, ended, restart));
 }
 
 async function prepare(
   given: PpoConfig,
   options: TrainerOptions,
-  ended: AbortController,
+  ended: RunEnd,
   restart: RestartPoint | undefined,
 ): Promise<PpoRun> {
   const config = withBypassLoss(given);
@@ -92,7 +92,7 @@ async function prepare(
   if (config !== given && loss_mode !== "vanilla" && loss_mode !== BYPASS_LOSS)
     console.logger.warn(`algorithm.rollout_correction.bypass_mode has its own losses: "${loss_mode}" is not used.`);
   tellNoValidation(config, console.logger);
-  const site = await openPpoSite(config, { directory, log: console.logger, metrics, signal: ended.signal });
+  const site = await openPpoSite(config, { directory, log: console.logger, metrics, end: ended });
   const { container, tokenizer, rng, agents } = site;
   const tools = await agents.promptTools(data.tool_config_path);
   const { train, validation, loader } = await openData(container, config, {

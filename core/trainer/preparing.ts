@@ -1,20 +1,18 @@
+import type { RunEnd } from "./run-end.ts";
+
 /**
  * Runs the preparation of a run. Who asks to stop meanwhile ends what it waits for, as an error does: nothing has been begun that could be
  * lost. A run that was to stop before is prepared, and tells of step 0.
- * @param ended of the run; aborted then, which closes what was opened on the way
+ * @param ended of the run, which ends then: what was opened on the way is closed before this ends
  * @throws the reason of `stop`, by what was waited for; what `work` throws
  */
-export async function preparing<T>(
-  ended: AbortController,
-  stop: AbortSignal | undefined,
-  work: () => Promise<T>,
-): Promise<T> {
-  const end = (): void => ended.abort(stop?.reason);
+export async function preparing<T>(ended: RunEnd, stop: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+  const end = (): void => void ended.end(stop?.reason);
   stop?.addEventListener("abort", end, { once: true });
   try {
     return await work();
   } catch (error) {
-    ended.abort();
+    await ended.end();
     throw error;
   } finally {
     stop?.removeEventListener("abort", end);

@@ -15,6 +15,7 @@ import {
 } from "../registry/index.ts";
 import { loadScoreFunctions, SCORE_FUNCTIONS } from "../reward/score-functions.ts";
 import { createRng, type Rng } from "../tensor/rng.ts";
+import type { RunEnd } from "./run-end.ts";
 import { loadRunTokenizer } from "./run-tokenizer.ts";
 
 /** What the parts of a run share in one thread: its container and what that gives to plugins. */
@@ -36,8 +37,8 @@ export interface SiteOptions {
   directory: string;
   log: Logger;
   metrics: MetricsSink;
-  /** Aborted at the run's end; what plugins are given. */
-  signal: AbortSignal;
+  /** Its signal is what plugins are given; what the site holds open is closed then. */
+  end: RunEnd;
 }
 
 /** Reads what an RL run needs besides its data and models; each thread of a run has its own. */
@@ -51,7 +52,7 @@ export async function openPpoSite(config: PpoConfig, options: SiteOptions): Prom
     [SCORE_FUNCTIONS]: await loadScoreFunctions(custom_reward_function, options.directory),
     [AGENT_PARTS]: agents,
   });
-  options.signal.addEventListener("abort", () => void agents.close(), { once: true });
+  options.end.add(() => agents.close());
   return { ...site, agents };
 }
 
@@ -65,7 +66,7 @@ function openSite(
   config: PpoConfig | SftConfig,
   tokenizer: Tokenizer,
   seed: number,
-  { log, metrics, signal }: SiteOptions,
+  { log, metrics, end }: SiteOptions,
 ): RunSite {
   const rng = createRng(seed);
   const container = createRunContainer({
@@ -74,7 +75,7 @@ function openSite(
     [RNG]: rng,
     [TOKENIZER]: tokenizer,
     [METRICS]: metrics,
-    [ABORT_SIGNAL]: signal,
+    [ABORT_SIGNAL]: end.signal,
   });
   return { container, tokenizer, rng, log, metrics };
 }

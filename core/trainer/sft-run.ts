@@ -10,6 +10,7 @@ import type { RestartPoint } from "./restarts.ts";
 import { preparing } from "./preparing.ts";
 import { requireMachines } from "./require-machines.ts";
 import { RunConsole } from "./run-console.ts";
+import { RunEnd } from "./run-end.ts";
 import type { TrainerOptions } from "./run-options.ts";
 import { RunRecord } from "./run-record.ts";
 import { openSftSite } from "./run-site.ts";
@@ -43,14 +44,14 @@ export async function createSftRun(
   options: TrainerOptions = {},
   restart?: RestartPoint,
 ): Promise<SftRun> {
-  const ended = new AbortController();
+  const ended = new RunEnd();
   return preparing(ended, options.signal, () => prepare(config, options, ended, restart));
 }
 
 async function prepare(
   config: SftConfig,
   options: TrainerOptions,
-  ended: AbortController,
+  ended: RunEnd,
   restart: RestartPoint | undefined,
 ): Promise<SftRun> {
   requireMachines(config);
@@ -63,7 +64,7 @@ async function prepare(
     directory,
     log: console.logger,
     metrics: NO_METRICS,
-    signal: ended.signal,
+    end: ended,
   });
   const { container, tokenizer } = site;
   const open = (split: "train" | "validation"): Promise<SftDataset> =>
@@ -102,9 +103,8 @@ async function prepare(
     loader,
     total,
     workers,
-    close: () => {
-      ended.abort();
-      return close();
+    close: async () => {
+      await Promise.all([ended.end(), close()]);
     },
     stop,
   };

@@ -7,6 +7,7 @@ import { WorkerGroup } from "../../core/controller/worker-group.ts";
 import { createLogger, loadPlugin } from "../../core/registry/index.ts";
 import { activateBackend } from "../../core/tensor/backend.ts";
 import { forUpdate } from "../../core/trainer/balance.ts";
+import { RunEnd } from "../../core/trainer/run-end.ts";
 import { openPpoSite } from "../../core/trainer/run-site.ts";
 import { StepMetrics } from "../../core/trainer/metrics/step-metrics.ts";
 import { ActorRolloutRefWorker } from "../../core/trainer/workers/actor-rollout-ref-worker.ts";
@@ -67,7 +68,7 @@ it("keeps rows together when they are spread over ranks, with padding", async ()
     directory: ".",
     log: createLogger({ write: () => undefined }),
     metrics: new StepMetrics(),
-    signal: new AbortController().signal,
+    end: new RunEnd(),
   });
   const length = { steps: 1, updatesPerStep: 2 };
   const group = await WorkerGroup.create(

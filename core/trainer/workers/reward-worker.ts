@@ -97,14 +97,17 @@ export class RewardWorker extends RunWorker<PpoConfig, PpoSite> {
   }
 
   override async dispose(): Promise<void> {
-    await super.dispose();
-    for (const name of this.batches.keys()) await this.dropAnswers(name);
-    const manager = await this.manager?.catch(() => undefined);
-    await manager?.dispose?.();
+    await Promise.all([super.dispose(), this.disposeManager()]);
   }
 
   protected override openSite(config: PpoConfig, options: SiteOptions): Promise<PpoSite> {
     return openPpoSite(config, options);
+  }
+
+  private async disposeManager(): Promise<void> {
+    for (const name of this.batches.keys()) await this.dropAnswers(name);
+    const manager = await this.manager?.catch(() => undefined);
+    await manager?.dispose?.();
   }
 
   /** Names the manager in what it fails by. */

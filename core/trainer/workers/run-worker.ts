@@ -4,6 +4,7 @@ import { register } from "../../controller/register.ts";
 import { Worker, type WorkerContext } from "../../controller/worker.ts";
 import type { Logger } from "../../registry/index.ts";
 import { activateBackend, backendWish } from "../../tensor/backend.ts";
+import { RunEnd } from "../run-end.ts";
 import type { RunSite, SiteOptions } from "../run-site.ts";
 
 /** What every worker of a trainer is constructed with: plain data, which crosses to any thread or machine. */
@@ -24,7 +25,7 @@ export abstract class RunWorker<C extends PpoConfig | SftConfig, S extends RunSi
   protected readonly config: C;
   private readonly directory: string;
   private readonly given: S | undefined;
-  private readonly ended = new AbortController();
+  private readonly ended = new RunEnd();
   private opening: Promise<S> | undefined;
 
   constructor(context: WorkerContext, { config, directory }: RunWorkerOptions<C>) {
@@ -47,7 +48,7 @@ export abstract class RunWorker<C extends PpoConfig | SftConfig, S extends RunSi
   }
 
   override dispose(): void | Promise<void> {
-    this.ended.abort();
+    return this.ended.end();
   }
 
   /** Opens the site of a worker that is by itself. */
@@ -72,7 +73,7 @@ export abstract class RunWorker<C extends PpoConfig | SftConfig, S extends RunSi
       directory: this.directory,
       log: this.rank === 0 ? this.logger : warningsOf(this.logger),
       metrics: this.metrics,
-      signal: this.ended.signal,
+      end: this.ended,
     });
   }
 

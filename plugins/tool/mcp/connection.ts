@@ -19,7 +19,7 @@ const onceMore: RetryPause = (error, attempt) => (attempt === 1 && isTransient(e
 /** The connection to one MCP server. One that broke, or whose session the server has forgotten, is opened anew by the next call. */
 export class McpConnection {
   private session: Promise<McpSession> | undefined;
-  private closed = false;
+  private readonly ending = new AbortController();
 
   constructor(
     readonly name: string,
@@ -54,7 +54,7 @@ export class McpConnection {
   }
 
   async close(): Promise<void> {
-    this.closed = true;
+    this.ending.abort(new Error("it is closed"));
     const session = await this.session?.catch(() => undefined);
     await session?.client.close();
   }
@@ -77,7 +77,7 @@ export class McpConnection {
   }
 
   private connected(): Promise<McpSession> {
-    if (this.closed) throw new Error(`the MCP server "${this.name}" is closed`);
+    if (this.ending.signal.aborted) throw new Error(`the MCP server "${this.name}" is closed`);
     if (this.session !== undefined) return this.session;
     const opening = this.open();
     this.session = opening;
@@ -90,7 +90,9 @@ export class McpConnection {
 
   private async open(): Promise<McpSession> {
     try {
-      return await withRetries(() => McpSession.open(this.server, this.timeout), { pause: onceMore });
+      return await withRetries(() => McpSession.open(this.server, this.timeout, this.ending.signal), {
+        pause: onceMore,
+      });
     } catch (cause) {
       if (cause instanceof VerlError) throw cause;
       throw new VerlError(

@@ -2,6 +2,7 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation";
 import { compileParameters, VERSION, VerlError } from "verl";
+import { endingWithThis } from "./ending-with-this.ts";
 import { markLargeIntegers, writeLargeIntegers } from "./large-integers.ts";
 import { MessageLines } from "./message-lines.ts";
 import { readableFetch } from "./readable-fetch.ts";
@@ -32,16 +33,17 @@ export class McpSession {
   ) {}
 
   /**
-   * @param timeout Seconds that it may take.
+   * @param timeout Seconds that it may take. @param signal gives it up; the server is ended then
    * @throws what says that the server cannot be reached
    */
-  static async open(server: McpServer, timeout: number): Promise<McpSession> {
+  static async open(server: McpServer, timeout: number, signal: AbortSignal): Promise<McpSession> {
+    signal.throwIfAborted();
     const { Client: SdkClient } = await sdk(() => import("@modelcontextprotocol/sdk/client/index.js"));
     const options = { jsonSchemaValidator: RESULTS };
     const client: Client = new SdkClient({ name: "verl", version: VERSION }, options);
     try {
       const transport = await transportTo(server);
-      await client.connect(transport, { timeout: timeout * 1000 });
+      await client.connect(transport, { timeout: timeout * 1000, signal });
       return new McpSession(client, transport);
     } catch (cause) {
       await client.close().catch(() => undefined);
@@ -91,12 +93,11 @@ async function transportTo(server: McpServer): Promise<Transport> {
     return transport;
   }
   const { command, args, env, cwd } = server;
-  const { getDefaultEnvironment, StdioClientTransport } = await sdk(
-    () => import("@modelcontextprotocol/sdk/client/stdio.js"),
-  );
+  const stdio = await sdk(() => import("@modelcontextprotocol/sdk/client/stdio.js"));
   // Only what every program needs of the environment goes to the server, and what its entry gives it.
-  const environment = { ...getDefaultEnvironment(), ...env };
-  const transport = new StdioClientTransport({ command, args: [...args], env: environment, cwd, stderr: "ignore" });
+  const environment = { ...stdio.getDefaultEnvironment(), ...env };
+  const ServerProcess = endingWithThis(stdio.StdioClientTransport);
+  const transport = new ServerProcess({ command, args: [...args], env: environment, cwd, stderr: "ignore" });
   writeLargeIntegers(transport);
   (transport as unknown as { _readBuffer: MessageLines })._readBuffer = new MessageLines();
   return transport;

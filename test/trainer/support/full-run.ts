@@ -11,7 +11,7 @@ export function registerAll(): void {
 }
 
 /** The tiny run with built-in algorithms. */
-const BUILT_IN = [
+export const BUILT_IN = [
   "actor_rollout_ref.actor.loss_agg_mode=token-mean",
   "actor_rollout_ref.actor.policy_loss.loss_mode=vanilla",
   "actor_rollout_ref.actor.kl_loss_type=k1",
