@@ -130,10 +130,10 @@ export class AgentParts {
     return this.container.create("agent_loop", key, more);
   }
 
-  /** The class of `createLoop`'s loop, of which none is made. @throws as `createLoop` */
-  loopClass(name: string): typeof AgentLoop {
+  /** The class of `createLoop`'s loop, of which none is made, and its key of the registry. @throws as `createLoop` */
+  loopClass(name: string): { key: string; loop: typeof AgentLoop } {
     const { key = name } = this.findLoop(name) ?? {};
-    return registries.agent_loop.resolve(key).create as unknown as typeof AgentLoop;
+    return { key, loop: registries.agent_loop.resolve(key).create as unknown as typeof AgentLoop };
   }
 
   /** Ends what the tools hold open. */

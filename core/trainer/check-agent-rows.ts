@@ -1,6 +1,9 @@
-import { agentOf, type AgentParts } from "../agent/index.ts";
+import { agentOf, type AgentLoop, type AgentParts } from "../agent/index.ts";
 import type { Dataset, DatasetRow } from "../data/dataset.ts";
+import { raceAbort } from "../controller/race-abort.ts";
 import { isVerlError, VerlError } from "../errors/index.ts";
+import { inNameOf } from "../registry/index.ts";
+import { describeValue } from "../reward/sample-reward.ts";
 
 /** Milliseconds that the rows of a dataset may take: one whose rows are costly is looked at as far as this goes. */
 const LIMIT_MS = 5000;
@@ -8,13 +11,15 @@ const LIMIT_MS = 5000;
 /**
  * Finds rows that their agent loops cannot run, before anything is sampled. What is not found here is found when the row is drawn.
  * @param name of the dataset, for messages: `training`
- * @throws VerlError of the first such row, which it names
+ * @param stop ends the wait for a loop that is asked for a row
+ * @throws VerlError of the first such row, which it names; VERL_ENTRY_FAILED where a loop's own check fails; the reason of `stop`
  */
 export async function checkAgentRows(
   dataset: Pick<Dataset, "length" | "row">,
   name: string,
   agents: AgentParts,
   defaultLoop: string,
+  stop: AbortSignal,
 ): Promise<void> {
   const classes = new Map<string, ReturnType<AgentParts["loopClass"]>>();
   const classOf = (row: DatasetRow) => {
@@ -28,17 +33,34 @@ export async function checkAgentRows(
     if (performance.now() > until) return;
     const row = dataset.row(index);
     try {
-      const checking = classOf(row).checkRow?.(row, agents);
-      if (checking) await checking;
+      const { key, loop } = classOf(row);
+      const checking = inNameOf("agent_loop", key, () => ask(loop, row, agents));
+      if (checking)
+        await raceAbort(
+          stop,
+          inNameOf("agent_loop", key, async () => checking),
+        );
     } catch (error) {
-      if (!isVerlError(error)) throw error;
+      if (!isVerlError(error) || error === stop.reason) throw error;
       const own = row.index === index ? "" : ` (index ${JSON.stringify(row.index)})`;
-      throw new VerlError(error.code, `${error.message} It is row ${index}${own} of the ${name} data.`, {
-        hint: error.hint,
-        location: error.location,
-        cause: error,
-        details: { ...error.details, row: index },
-      });
+      throw new VerlError(
+        error.code,
+        `${error.message.replace(/[^.!?]$/, "$&.")} It is row ${index}${own} of the ${name} data.`,
+        {
+          hint: error.hint,
+          location: error.location,
+          cause: error,
+          details: { ...error.details, row: index },
+        },
+      );
     }
   }
+}
+
+/** What a loop says of a row. */
+function ask(loop: typeof AgentLoop, row: DatasetRow, agents: AgentParts): void | Promise<void> {
+  const { checkRow } = loop as { checkRow?: unknown };
+  if (checkRow === undefined) return;
+  if (typeof checkRow !== "function") throw new TypeError(`its checkRow is ${describeValue(checkRow)}, not a function`);
+  return loop.checkRow!(row, agents);
 }

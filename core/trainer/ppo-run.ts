@@ -101,8 +101,8 @@ async function prepare(
     progress: (work) => console.work(work),
   });
   const defaultLoop = defaultLoopOf(config);
-  await checkAgentRows(train, "training", agents, defaultLoop);
-  if (validation) await checkAgentRows(validation, "validation", agents, defaultLoop);
+  await checkAgentRows(train, "training", agents, defaultLoop, ended.signal);
+  if (validation) await checkAgentRows(validation, "validation", agents, defaultLoop, ended.signal);
   container.track("adv_estimator", algorithm.adv_estimator);
   if (algorithm.use_kl_in_reward) container.track("kl_penalty", klPenaltyKey(algorithm.kl_penalty));
   const columns = Object.keys(train.row(0));
