@@ -9,12 +9,15 @@ import type { AgentLoop } from "./agent-loop.ts";
 import { AgentsFile } from "../config/agents-file.ts";
 import { readClassesFile, type ListedClass } from "../config/classes-file.ts";
 import type { Interaction } from "./interaction.ts";
-import { meant, selectTools, toolsKwargsOf } from "./row-fields.ts";
+import { agentOf, knownTools, meant, selectTools, toolsKwargsOf } from "./row-fields.ts";
 import { ToolBox, type OfferedTool } from "./tool-box.ts";
 import type { ToolParser } from "./tool-parser.ts";
 
 /** Token of the run's `AgentParts`, for agent loops. */
 export const AGENT_PARTS: unique symbol = Symbol.for("verl.token.AGENT_PARTS");
+
+/** The loop whose tools a row's `tool_selection` names. Rows of others may name what these have by themselves. */
+const TOOL_AGENT = "tool_agent";
 
 /** The part of the config that is read. */
 export interface AgentPartsConfig {
@@ -79,13 +82,14 @@ export class AgentParts {
   /**
    * Schemas that a row's prompt is templated with.
    * @param path `data.tool_config_path`: the same file as the loops', another one, or null for none
+   * @param defaultLoop that of rows without `agent_name`
    */
-  async promptTools(path: string | null): Promise<PromptTools> {
+  async promptTools(path: string | null, defaultLoop: string): Promise<PromptTools> {
     if (path === null) return () => [];
-    if (path === this.multiTurn.tool_config_path) return schemasBySelection(await this.tools());
+    if (path === this.multiTurn.tool_config_path) return schemasBySelection(await this.tools(), defaultLoop);
     const other = (this.reading = new ToolBox(this.container, path, this.log));
     try {
-      return schemasBySelection(await other.tools());
+      return schemasBySelection(await other.tools(), defaultLoop);
     } finally {
       await other.close();
     }
@@ -173,6 +177,6 @@ export const schemasOf = (tools: ReadonlyMap<string, OfferedTool>): Record<strin
   [...tools.values()].map(({ schema }) => ({ ...schema }));
 
 const schemasBySelection =
-  (tools: ReadonlyMap<string, OfferedTool>): PromptTools =>
+  (tools: ReadonlyMap<string, OfferedTool>, defaultLoop: string): PromptTools =>
   (row) =>
-    schemasOf(selectTools(tools, row));
+    schemasOf(agentOf(row, defaultLoop) === TOOL_AGENT ? selectTools(tools, row) : knownTools(tools, row));

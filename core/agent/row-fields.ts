@@ -48,6 +48,13 @@ export function selectTools(tools: ReadonlyMap<string, OfferedTool>, row: RowFie
   );
 }
 
+/** The same for who need not mean tools of the run: those of the names that it has; all where there is no list of names. */
+export function knownTools(tools: ReadonlyMap<string, OfferedTool>, row: RowFields): ReadonlyMap<string, OfferedTool> {
+  const selection = rowField(row, "tool_selection");
+  if (!Array.isArray(selection)) return tools;
+  return selectTools(tools, { tool_selection: selection.filter((name: unknown) => tools.has(name as string)) });
+}
+
 /** A row's `tools_kwargs`: by tool, an object with the `create_kwargs`. @throws VerlError VERL_AGENT_TOOL */
 export function toolsKwargsOf(row: RowFields): RowFields {
   const kwargs = rowObject(row, "tools_kwargs", "VERL_AGENT_TOOL");

@@ -22,6 +22,7 @@ import { loadScoreFunctions, mapConcurrent, needsGroundTruth, type ScoreFunction
 import { createScorer } from "../reward/scorer.ts";
 import { createRng } from "../tensor/rng.ts";
 import { RunConsole } from "../trainer/run-console.ts";
+import { defaultLoopOf } from "../trainer/workers/answer-prompts.ts";
 import { loadRunTokenizer } from "../trainer/run-tokenizer.ts";
 import type { CliContext } from "./command.ts";
 import { spreadOf, type DataCheck } from "./data-check-report.ts";
@@ -109,7 +110,7 @@ async function toolsOf(
   });
   const agents = new AgentParts(container, config, logger);
   try {
-    return await agents.promptTools(path);
+    return await agents.promptTools(path, defaultLoopOf(config));
   } finally {
     ended.abort();
     await agents.close();

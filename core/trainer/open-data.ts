@@ -49,7 +49,7 @@ export async function openData(
     progress,
   });
   const validation =
-    data.val_files.length === 0
+    data.val_files.length === 0 || !validates(config.trainer)
       ? undefined
       : await open({
           split: "validation",
@@ -64,6 +64,10 @@ export async function openData(
 }
 
 const generates = ({ datagen, dataset }: PpoConfig["data"]): boolean => datagen.path !== null && dataset === "rlhf";
+
+/** Data that nothing is ever validated on are not read. */
+const validates = ({ test_freq, val_before_train, val_only }: PpoConfig["trainer"]): boolean =>
+  test_freq > 0 || val_before_train || val_only;
 
 /** The dataset that a run trains on, in words of its config. */
 export function trainDatasetName(data: PpoConfig["data"]): string {

@@ -94,13 +94,13 @@ async function prepare(
   tellNoValidation(config, console.logger);
   const site = await openPpoSite(config, { directory, log: console.logger, metrics, end: ended });
   const { container, tokenizer, rng, agents } = site;
-  const tools = await agents.promptTools(data.tool_config_path);
+  const defaultLoop = defaultLoopOf(config);
+  const tools = await agents.promptTools(data.tool_config_path, defaultLoop);
   const { train, validation, loader } = await openData(container, config, {
     directory,
     tools,
     progress: (work) => console.work(work),
   });
-  const defaultLoop = defaultLoopOf(config);
   await checkAgentRows(train, "training", agents, defaultLoop, ended.signal);
   if (validation) await checkAgentRows(validation, "validation", agents, defaultLoop, ended.signal);
   container.track("adv_estimator", algorithm.adv_estimator);
