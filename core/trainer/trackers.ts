@@ -9,8 +9,8 @@ const RECORD = "file";
 
 /**
  * All trackers of a run as one. A tracker that fails is named in a warning, once, and does not stop the run. So is a metric that is not
- * finite, of which a chart shows no more than a gap. Once the run is asked to stop, one that hangs is left to itself after 10 s, and
- * hears of nothing more.
+ * finite, of which a chart shows no more than a gap. Once the run is asked to stop, one that hangs is left to itself after 10 s,
+ * which all share, and hears of nothing more.
  */
 export class Trackers implements Tracker {
   readonly #trackers: Map<string, Tracker>;

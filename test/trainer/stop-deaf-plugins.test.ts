@@ -53,15 +53,15 @@ async function train(folder: string, signal?: AbortSignal) {
 it.each([
   [
     "onBatchEnd 2",
-    'onBatchEnd of the dataset "test_deaf" did not end within the 10 s that it has once the run is asked to stop, and is left to itself: what it has done by now is what the checkpoint of step 2 has of it.',
+    'onBatchEnd of the dataset "test_deaf" did not end within the 10 s that datasets and trackers share once the run is asked to stop, and is left to itself: what it has done by now is what the checkpoint of step 2 has of it.',
   ],
   [
     "log 2",
-    'The tracker "test_deaf" did not end within the 10 s that it has once the run is asked to stop, and is left to itself.',
+    'The tracker "test_deaf" did not end within the 10 s that datasets and trackers share once the run is asked to stop, and is left to itself.',
   ],
   [
     "close",
-    'The tracker "test_deaf" did not end within the 10 s that it has once the run is asked to stop, and is left to itself.',
+    'The tracker "test_deaf" did not end within the 10 s that datasets and trackers share once the run is asked to stop, and is left to itself.',
   ],
 ])(
   "is left to itself at its %s, and named; the step is done and saved, and the run can be resumed",
