@@ -30,7 +30,7 @@ const SWEEP_MS = 5000;
 
 export const command: CliCommand = {
   configure(self, ctx) {
-    addRegistryOptions(self.argument("<model>", "model folder in the Hugging Face layout, with weights"))
+    addRegistryOptions(self.argument("<model>", "model folder in the Hugging Face layout, with weights", folderPath))
       .option("--out <file>", "what is captured, as JSON Lines", "trajectories.jsonl")
       .option("--port <n>", "port on 127.0.0.1; 0: any that is free", wholeNumber(0, 65_535), 0)
       .option("--format <key>", "tool-call format, as `verl list tool_parser` shows them", "auto")
@@ -70,7 +70,6 @@ async function serve(folder: string, out: CaptureFile, options: Options, ctx: Cl
   const contextLength = await contextLengthOf(folder);
   const container = createRunContainer({ [TOKENIZER]: tokenizer });
   const parser = openParser(container, options.format);
-  out.open();
   ctx.logger.info((await activateBackend(null)).note);
   const role: RoleConfig = { role: "rollout", model: { path: folder } };
   const rollout = container.create("rollout", "embedded", { values: { [ROLE_CONFIG]: role } });
@@ -97,6 +96,8 @@ async function serve(folder: string, out: CaptureFile, options: Options, ctx: Cl
     const sweep = setInterval(() => write(session.takeIdle(Date.now() - options.idle * 1000)), SWEEP_MS);
     try {
       await tryOut(rollout, tokenizer);
+      // Where the weights cannot be read, no empty file is left behind.
+      out.open();
       if (options.json) ctx.print(JSON.stringify({ baseURL, apiKey, model: "policy", out: out.path }));
       else ctx.print(`OPENAI_BASE_URL=${baseURL}\nOPENAI_API_KEY=${apiKey}`);
       ctx.logger.info(`Serving ${folder}. Ctrl-C writes what is left to ${out.path}, and ends.`);
@@ -162,6 +163,11 @@ function rowOf({ promptIds, segments, stopReason, numTurns, weightVersion }: Tra
     num_turns: numTurns,
     stop_reason: stopReason,
   };
+}
+
+function folderPath(text: string): string {
+  if (text.trim() !== "") return text;
+  throw new InvalidArgumentError("It is the path of a folder.");
 }
 
 const wholeNumber =
