@@ -26,6 +26,14 @@ export interface AgentPartsConfig {
   };
 }
 
+/** Fields of a tool's arguments in verl's rows. */
+const TOOL_FIELDS: ReadonlySet<string> = new Set([
+  "create_kwargs",
+  "execute_kwargs",
+  "calc_reward_kwargs",
+  "release_kwargs",
+]);
+
 /** Tools that rows have arguments for and the run has not: so many are told of. */
 const UNKNOWN_SHOWN = 10;
 const MULTI_TURN = "actor_rollout_ref.rollout.multi_turn";
@@ -70,6 +78,7 @@ export class AgentParts {
     const kwargs = toolsKwargsOf(row);
     const tools = await this.tools();
     for (const [name, own] of Object.entries(kwargs)) {
+      if (tools.has(name)) this.tellUnknownFields(name, own);
       if (own === null || tools.has(name) || this.unknown.has(name) || this.unknown.size === UNKNOWN_SHOWN) continue;
       this.unknown.add(name);
       this.log.warn(
@@ -77,6 +86,18 @@ export class AgentParts {
       );
     }
     return kwargs;
+  }
+
+  /** verl's rows have more fields beside `create_kwargs`, which concern nothing here; others are slips of the pen. */
+  private tellUnknownFields(tool: string, own: unknown): void {
+    for (const field of Object.keys(own ?? {})) {
+      const path = `tools_kwargs.${tool}.${field}`;
+      if (TOOL_FIELDS.has(field) || this.unknown.has(path) || this.unknown.size === UNKNOWN_SHOWN) continue;
+      this.unknown.add(path);
+      const near = nearest(field, TOOL_FIELDS);
+      const question = near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
+      this.log.warn(`Rows have ${path}, which nothing reads. ${question}Arguments of a sample stand in create_kwargs.`);
+    }
   }
 
   /**

@@ -1,5 +1,8 @@
 import type { Logger } from "../registry/logger.ts";
 
+/** The key of the config by which attempts are limited. */
+export const TIMEOUT_KEY = "actor_rollout_ref.rollout.agent.sample_timeout_s";
+
 /** Seconds without an answer that are told first; each time twice as many, so that a run whose steps are long has few such lines. */
 const FIRST_S = 60;
 
@@ -40,8 +43,8 @@ export class LongWaits {
   }
 
   private tell(what: string, left: number, count: number): void {
-    const key = "actor_rollout_ref.rollout.agent.sample_timeout_s";
-    const limit = this.limit === null ? `may take any time (${key})` : `may take ${this.limit} s (${key})`;
+    const limit =
+      this.limit === null ? `may take any time (${TIMEOUT_KEY})` : `may take ${this.limit} s (${TIMEOUT_KEY})`;
     // Once for all ranks, whose batches begin together.
     this.log.warnOnce(
       `long_wait/${this.seconds}`,

@@ -4,7 +4,7 @@ import { mapConcurrent } from "../reward/map-concurrent.ts";
 import { AbandonedLoops } from "./abandoned-loops.ts";
 import type { AgentContext, AgentLoop, AgentSample } from "./agent-loop.ts";
 import { checkTrajectory } from "./check-trajectory.ts";
-import type { LongWaits } from "./long-waits.ts";
+import { TIMEOUT_KEY, type LongWaits } from "./long-waits.ts";
 import type { Failure } from "./loop-failures.ts";
 import { LoopTimes, type TimedTrajectory } from "./loop-metrics.ts";
 import type { LoopRunnerOptions, LoopRunOptions } from "./loop-runner.ts";
@@ -123,7 +123,7 @@ export class Attempts {
         if (running !== undefined) this.left.add(sample, agent, running);
       },
     };
-    const endIfLate = (): void => underWay.end(new DeadlineError(`timed out after ${timeout} s`));
+    const endIfLate = (): void => underWay.end(new DeadlineError(`timed out after ${timeout} s (${TIMEOUT_KEY})`));
     const timer = timeout == null ? undefined : setTimeout(endIfLate, Math.min(timeout * 1000, LONGEST_TIMER));
     this.live.add(underWay);
     try {

@@ -43,7 +43,7 @@ export function reportFailures(failures: readonly (readonly Failure[])[], log: L
   for (const [first, ...others] of failures.slice(0, SHOWN)) {
     const { uid, sampleIndex, error } = first!;
     const more = others.length === 0 ? "" : ` ${others.length} more groups were dropped for the same reason.`;
-    const told = [thrownText(error), ...hintsOf(error)].join("\n");
+    const told = [textOf(error), ...hintsOf(error)].join("\n");
     log.warn(`Dropped the group of prompt ${uid}: its answer ${sampleIndex} failed every time.${more} ${told}`);
   }
   if (rest.length > 0) log.warn(`Dropped ${rest.length} more groups for other reasons.`);
@@ -68,6 +68,10 @@ export function allFailed(failures: readonly (readonly Failure[])[]): VerlError 
     },
   );
 }
+
+/** Where a deadline was when it fired says nothing of what took the time. */
+const textOf = (error: unknown): string =>
+  error instanceof DeadlineError ? `It ${reasonOf(error)}.` : thrownText(error);
 
 const hintsOf = (error: unknown): string[] =>
   isVerlError(error) && error.hint !== undefined && error.hint !== "" ? [error.hint] : [];

@@ -25,7 +25,7 @@ export async function checkAgentRows(
   const classOf = (row: DatasetRow) => {
     const agent = agentOf(row, defaultLoop);
     let found = classes.get(agent);
-    if (found === undefined) classes.set(agent, (found = agents.loopClass(agent)));
+    if (found === undefined) classes.set(agent, (found = classNamed(agent, row, agents)));
     return found;
   };
   const until = performance.now() + LIMIT_MS;
@@ -54,6 +54,17 @@ export async function checkAgentRows(
         },
       );
     }
+  }
+}
+
+/** @throws of a name that a row gives and no loop has, with the row's field in place of the config's key */
+function classNamed(agent: string, row: DatasetRow, agents: AgentParts): ReturnType<AgentParts["loopClass"]> {
+  try {
+    return agents.loopClass(agent);
+  } catch (error) {
+    if (!isVerlError(error) || error.code !== "VERL_REGISTRY_KEY_UNKNOWN" || row.agent_name == null) throw error;
+    const { code, message, hint, details } = error;
+    throw new VerlError(code, `A row's agent_name names no loop: ${message}`, { hint, details, cause: error });
   }
 }
 

@@ -446,7 +446,9 @@ describe("LoopRunner with other loops", () => {
       return answer(sample);
     });
     const { runner } = runnerOf({ createLoop: () => loop, rollout, timeout: 0.02, maxRetries: 0 });
-    await expect(runner.run(prompts(1, 1), run())).rejects.toThrow("timed out after 0.02 s");
+    await expect(runner.run(prompts(1, 1), run())).rejects.toThrow(
+      "timed out after 0.02 s (actor_rollout_ref.rollout.agent.sample_timeout_s)",
+    );
     await sleep(100);
     expect(rollout.calls).toHaveLength(1);
     expect(signals[0]?.aborted).toBe(true);

@@ -304,7 +304,14 @@ describe("instances of tools", () => {
 
   it("that the run does not have are told of where rows have arguments for them, once", async () => {
     const { loop, parts, log, tokenizer } = toolAgent({ tools: ADD });
-    const row = { tools_kwargs: { pign: { create_kwargs: {} }, ping: { create_kwargs: null }, other: null } };
+    const row = {
+      tools_kwargs: {
+        pign: { create_kwargs: {} },
+        ping: { create_kwargs: null, release_kwargs: {} },
+        other: null,
+        add: { create_kwarg: {} },
+      },
+    };
     const ids = tokenizer.encode("x<|end|>");
     const rollout = new FakeRollout(() => ({
       ids,
@@ -324,6 +331,9 @@ describe("instances of tools", () => {
     expect(log.lines).toEqual([
       expect.stringMatching(
         /tools_kwargs for "pign", which is no tool .* Did you mean ping\? The tools are add, ping\.$/,
+      ),
+      expect.stringMatching(
+        /Rows have tools_kwargs\.add\.create_kwarg, which nothing reads\. Did you mean create_kwargs\?/,
       ),
     ]);
   });

@@ -79,7 +79,11 @@ describe("a run is refused before it starts for a row that", () => {
 
   it("validates", async () => {
     const error = await refusal({ agent_name: "single_trun_agent" }, ["trainer.test_freq=1"], { file: "val" });
-    expect(error).toMatchObject({ message: expect.stringContaining("row 3 of the validation data.") });
+    expect(error).toMatchObject({
+      message:
+        'A row\'s agent_name names no loop: No agent loop is registered as "single_trun_agent". It is row 3 of the validation data.',
+    });
+    expect((error as { location?: object }).location).toBeUndefined();
   });
 });
 
