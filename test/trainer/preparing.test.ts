@@ -12,6 +12,12 @@ describe("preparing", () => {
     const run = preparing(ended, stop.signal, untilEnded(ended));
     stop.abort(new Error("Ctrl-C"));
     await expect(run).rejects.toThrow("Ctrl-C");
+    const failing = new AbortController();
+    const closed = preparing(new RunEnd(), failing.signal, () => {
+      failing.abort(new Error("Ctrl-C"));
+      return Promise.reject(new Error("the server is closed"));
+    });
+    await expect(closed).rejects.toThrow("Ctrl-C");
     expect(await preparing(new RunEnd(), stop.signal, () => Promise.resolve(1))).toBe(1);
   });
 

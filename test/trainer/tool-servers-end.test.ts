@@ -92,7 +92,7 @@ describe("a server that stays when its input ends is ended with the run", () => 
     const ended = errorOf(() => trainer);
     while (serversOf(folder).length === 0) await sleep(20);
     stop.abort();
-    expect(await ended).toBeInstanceOf(Error);
+    expect(await ended).toBe(stop.signal.reason);
     expectNone(folder, 1);
   });
 });
