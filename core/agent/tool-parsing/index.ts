@@ -1,5 +1,5 @@
 export { AnswerWriter, TRUNCATED, type FoundCall, type FoundTextCall } from "./answer-writer.ts";
-export { DEFINITION, looksLikeCall, messageOf, type CallObject } from "./call-object.ts";
+export { DEFINITION, looksLikeCall, messageOf, type CallMessage, type CallObject } from "./call-object.ts";
 export { isWord, readLiteral, type LiteralOptions, type LiteralResult } from "./literal.ts";
 export { MarkedToolParser } from "./marked-parser.ts";
 export {
