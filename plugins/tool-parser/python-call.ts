@@ -128,15 +128,16 @@ function readKeywords(text: string): Record<string, unknown> | string {
 }
 
 /** What all tokens that end a turn start with. */
-const OPENS_END = "<";
+const OPENS_END = "<|";
+const [LESS, BAR] = [60, 124];
 /** What belongs to a comment that has begun, and what of it cannot end the turn. */
 const isInLine = (code: number): boolean => code !== 10;
-const isPlain = (code: number): boolean => isInLine(code) && code !== 60;
+const isPlain = (code: number): boolean => isInLine(code) && code !== LESS;
 /** Goes to the end of the line, or of the turn. */
 export function* skipComment(source: TextSource, ends: readonly string[]): Scan {
   for (; ; source.at += 1) {
     yield* source.skipWhile(isPlain);
-    if (!(yield* source.sees(OPENS_END)) || (yield* source.seesAny(ends))) return;
+    if (!(yield* source.sees("<")) || (yield* source.seesAny(ends))) return;
   }
 }
 
@@ -162,7 +163,7 @@ function* skipBracketsLater(source: TextSource, open: number, ends: readonly str
     if (letter === "#") {
       if (startsComment(source.text, source.at)) yield* skipComment(source, ends);
       else source.at += 1;
-    } else if (letter === OPENS_END) {
+    } else if (letter === "<") {
       if (yield* source.seesAny(ends)) return false;
       source.at += 1;
     }
@@ -173,14 +174,14 @@ function* skipBracketsLater(source: TextSource, open: number, ends: readonly str
   return true;
 }
 
-/** Goes past brackets, to the next quote, `#` or `<` at most. @returns How many are open: none, once the last is closed. */
+/** Goes past brackets, to the next quote, `#` or `<|` at most. @returns How many are open: none, once the last is closed. */
 function passBrackets(source: TextSource, open: number): number {
   const { text, at: from } = source;
   let depth = open;
   let i = from;
   for (; i < text.length; i++) {
     const code = text.charCodeAt(i);
-    if (isQuote(code) || code === 35 || code === 60) break;
+    if (isQuote(code) || code === 35 || (code === LESS && mayEnd(text, i))) break;
     if (isOpening(code)) depth += 1;
     else if (isClosing(code) && --depth === 0) {
       i += 1;
@@ -191,6 +192,9 @@ function passBrackets(source: TextSource, open: number): number {
   source.steps += i - from + 1;
   return depth;
 }
+
+/** Whether the token that `<` at `at` starts may be one that ends a turn, by the next letter, which may still be to come. */
+const mayEnd = (text: string, at: number): boolean => at + 1 === text.length || text.charCodeAt(at + 1) === BAR;
 
 /** Goes past a string; the source stands after its first quote. */
 function* skipString(source: TextSource, quote: string): Scan<boolean> {

@@ -74,7 +74,7 @@ export abstract class SectionedToolParser extends MarkedToolParser {
   private *seesMark(source: TextSource): Scan<boolean> {
     const { at } = source;
     yield* source.skipSpace();
-    const seen = (yield* source.seesAny(Object.values(this.marks).flat() as string[])) !== undefined;
+    const seen = (yield* source.seesAny(this.opens)) !== undefined;
     source.at = at;
     return seen;
   }
