@@ -21,7 +21,7 @@ export class Trackers implements Tracker {
   constructor(
     trackers: Iterable<readonly [string, Tracker]>,
     logger: Pick<Logger, "warnOnce">,
-    stop = new AbortController().signal,
+    stop: AbortSignal = new AbortController().signal,
   ) {
     this.#trackers = new Map(trackers);
     this.#logger = logger;
