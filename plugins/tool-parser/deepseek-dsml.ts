@@ -12,7 +12,7 @@ import {
 import { QuotedValues } from "./quoted-values.ts";
 import { readRawValue, type RawValue } from "./raw-value.ts";
 import { SectionedToolParser, type SectionMarks } from "./sectioned.ts";
-import type { RawValueSyntax } from "./value-rules.ts";
+import { isHeader, type RawValueSyntax } from "./value-rules.ts";
 import { isClosingTags, shown } from "./wrong-tags.ts";
 
 const ENDS = ["<｜end▁of▁sentence｜>"];
@@ -64,7 +64,6 @@ const KINDS = new Map([
   ["false", true],
 ]);
 const ATTRIBUTES = { name: /\bname\s*=\s*"([^"]*)"/, string: /\bstring\s*=\s*"([^"]*)"/ };
-const isHeader = (code: number): boolean => code !== 62 && code !== 60 && code !== 10;
 
 /** A value as it stands in the text, and whether it says that it is JSON; undefined where it says neither. */
 interface Parameter {

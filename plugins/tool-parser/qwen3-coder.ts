@@ -11,6 +11,7 @@ import {
 } from "verl";
 import { QuotedValues } from "./quoted-values.ts";
 import { readRawValue, type RawValue } from "./raw-value.ts";
+import { isHeader } from "./value-rules.ts";
 import { isClosingTags, shown } from "./wrong-tags.ts";
 
 const [OPEN, CLOSE] = ["<tool_call>", "</tool_call>"] as const;
@@ -38,7 +39,6 @@ const VALUE = {
   alike: /<parameter[\s>]/g,
 };
 const NEWLINE = 10;
-const isHeader = (code: number): boolean => code !== 62 && code !== 60 && code !== NEWLINE;
 
 /**
  * Qwen3-Coder, Qwen 3.5 and later: XML-like tags, values as bare text, typed by the tool's schema. One line break on either side of

@@ -33,7 +33,8 @@ export interface ValueEnd {
 export const VAIN_COST = 1 << 16;
 /** A tag between two of one kind is spoken of. */
 const QUOTES: readonly string[] = ["`", '"', "'"];
-const isHeader = (code: number): boolean => code !== 62 && code !== 60 && code !== 10;
+/** True for the code of a letter that may stand in an opening tag behind what it starts with. */
+export const isHeader = (code: number): boolean => code !== 62 && code !== 60 && code !== 10;
 const isLetter = (letter: string): boolean => /[\p{L}/|｜]/u.test(letter);
 const isSpacing = (letter: string | undefined): boolean => letter === " " || letter === "\t";
 
